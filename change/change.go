@@ -1,0 +1,72 @@
+// Package change applies settings to a host so that they can always be undone:
+// every old value is in a journal on disk before it is touched, and a change
+// set that nobody confirms in time reverts by itself.
+package change
+
+import (
+	"context"
+	"time"
+)
+
+// Setting is a value for one tunable.
+type Setting struct {
+	Tunable string `json:"tunable"`
+	Value   string `json:"value"`
+}
+
+// State is where a change set stands.
+type State string
+
+// The states of a change set.
+const (
+	Planned   State = "planned"   // journalled, nothing touched
+	Applying  State = "applying"  // some values may be set
+	Live      State = "live"      // set, not confirmed: reverts at the deadline
+	Confirmed State = "confirmed" // kept
+	Reverted  State = "reverted"  // every value that was still ours is back
+	Lost      State = "lost"      // someone else changed a value: left alone
+)
+
+// Set is a change set as its journal has it.
+type Set struct {
+	ID       string    `json:"id"`
+	State    State     `json:"state"`
+	Reason   string    `json:"reason"`
+	Created  time.Time `json:"created"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	BootID   string    `json:"boot_id"`
+	Persist  bool      `json:"persist"`
+	Values   []Value   `json:"values"`
+}
+
+// Value is one touched tunable in a change set.
+type Value struct {
+	Tunable string `json:"tunable"`
+	Old     string `json:"old"`   // before this set touched it
+	New     string `json:"new"`   // what this set wants; equal to Old after PutBack
+	State   State  `json:"state"` // Planned before, Live after, Reverted or Lost at the end
+}
+
+// Host changes tunables of one host. The local Manager and the client of a far
+// end are both Hosts, so that tune treats both ends alike.
+type Host interface {
+	// Begin opens an empty change set that reverts by itself when no call on
+	// it comes within confirmWithin.
+	Begin(ctx context.Context, reason string, confirmWithin time.Duration) (id string, err error)
+	// Apply sets values within the open set and reads them back. It fails,
+	// having put back what this call touched, if a value does not read back.
+	// It renews the deadline.
+	Apply(ctx context.Context, id string, settings []Setting) error
+	// PutBack restores the named tunables (none named: all of the set) to
+	// their values from before the set. It renews the deadline.
+	PutBack(ctx context.Context, id string, tunables ...string) error
+	// Renew moves the deadline to confirmWithin from now.
+	Renew(ctx context.Context, id string) error
+	// Confirm keeps what is set now; with persist it also survives a reboot.
+	Confirm(ctx context.Context, id string, persist bool) error
+	// Revert restores everything that the set touched and that is still ours,
+	// live and persisted. It works on open and on confirmed sets.
+	Revert(ctx context.Context, id string) (*Set, error)
+	// List gives all change sets, newest first.
+	List(ctx context.Context) ([]Set, error)
+}

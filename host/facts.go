@@ -1,0 +1,39 @@
+// Package host knows this host: its facts, its counters, and how to read and
+// set its tunables. What differs by operating system stands in a file of its
+// own behind the same few functions.
+package host
+
+import "errors"
+
+// ErrUnsupported is returned by what this operating system, or this build for
+// it, cannot do.
+var ErrUnsupported = errors.New("not supported on this operating system")
+
+// Facts describe a host as far as bulk transfers care.
+type Facts struct {
+	Name         string            `json:"name"`                   // host name
+	OS           string            `json:"os"`                     // "linux", as in the catalogue's file names
+	Version      string            `json:"version"`                // kernel or system version: "6.18.44"
+	Distribution string            `json:"distribution,omitempty"` // "Debian GNU/Linux 12 (bookworm)"
+	Arch         string            `json:"arch"`
+	CPUs         int               `json:"cpus"`
+	CPUModel     string            `json:"cpu_model,omitempty"`
+	Memory       int64             `json:"memory_bytes"`
+	BootID       string            `json:"boot_id,omitempty"`
+	Forwards     bool              `json:"forwards"` // routes packets: a router or firewall is not tuned (S0)
+	Interfaces   []Interface       `json:"interfaces"`
+	Tunables     map[string]string `json:"tunables"` // present values of the catalogue's tunables, blanks normalised
+	CanChange    bool              `json:"can_change"`
+	WhyNot       string            `json:"why_not,omitempty"` // if not CanChange, in words
+}
+
+// Interface is one network interface.
+type Interface struct {
+	Name      string   `json:"name"`
+	MTU       int      `json:"mtu"`
+	Up        bool     `json:"up"`
+	Speed     int      `json:"speed_mbps,omitempty"` // 0: unknown
+	Duplex    string   `json:"duplex,omitempty"`     // "full", "half", "": unknown
+	Driver    string   `json:"driver,omitempty"`
+	Addresses []string `json:"addresses,omitempty"` // CIDR
+}

@@ -1,0 +1,57 @@
+// Package path measures what lies between two hosts: round-trip time, path MTU
+// and capacity, in each direction, without privileges wherever the system
+// allows.
+package path
+
+import (
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Estimate is what is known of a path, with how it is known.
+type Estimate struct {
+	RTT     RTT       `json:"rtt"`
+	Forward Direction `json:"forward"` // from this host to the far one
+	Reverse Direction `json:"reverse"`
+}
+
+// RTT is a set of round-trip times.
+type RTT struct {
+	Min    time.Duration `json:"min_ns"`
+	Median time.Duration `json:"median_ns"`
+	Max    time.Duration `json:"max_ns"`
+	Count  int           `json:"count"`
+	Lost   int           `json:"lost"`
+	Method string        `json:"method"` // "tcp handshake" or "icmp echo"
+}
+
+// Direction is one way of the path.
+type Direction struct {
+	MTU      MTU      `json:"mtu"`
+	Capacity Capacity `json:"capacity"`
+}
+
+// MTU is the largest IP packet that passes unfragmented, in bytes; 0: unknown.
+type MTU struct {
+	Bytes  int    `json:"bytes"`
+	Link   int    `json:"link,omitempty"` // MTU of the sending interface
+	Method string `json:"method"`         // "udp probe", "kernel", "none"
+	Note   string `json:"note,omitempty"` // "packets above 1400 bytes vanish without an ICMP error"
+}
+
+// Capacity is the rate of the narrowest link, in IP bits per second, with its
+// uncertainty.
+type Capacity struct {
+	Rate    unit.Rate `json:"bps"`
+	Low     unit.Rate `json:"low_bps"`
+	High    unit.Rate `json:"high_bps"` // 0: only a lower bound is known
+	Assumed bool      `json:"assumed"`  // nothing was measured: AssumedRate
+	Method  string    `json:"method"`   // "packet trains", "assumed"
+}
+
+// AssumedRate is used where nothing better is known (S1: "assume 100 Mb/s").
+const AssumedRate = 100 * unit.Mbps
+
+// BDP is the bandwidth-delay product of one direction, in bytes.
+func (e *Estimate) BDP(d Direction) unit.Size { return d.Capacity.Rate.BytesIn(e.RTT.Min) }
