@@ -18,7 +18,7 @@ type End struct {
 	Host     string           `json:"host"`               // host name
 	Streams  []Stream         `json:"streams"`            // those this end sent or received on
 	CPU      CPU              `json:"cpu"`                // over the measured time
-	Counters map[string]int64 `json:"counters,omitempty"` // changes of kernel counters, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", ...
+	Counters map[string]int64 `json:"counters,omitempty"` // changes of kernel counters from beginning to end, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", ...
 	Error    string           `json:"error,omitempty"`    // why it ended early; what was measured so far still stands
 }
 
@@ -34,7 +34,7 @@ type Stream struct {
 	RecvBuf    int           `json:"recv_buf"`   // bytes, SO_RCVBUF at the end
 	Bytes      int64         `json:"bytes"`      // by the application, in the measured time
 	Omitted    int64         `json:"omitted"`    // by the application, before it
-	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver, first to last measured byte
+	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration
 	Samples    []Sample      `json:"samples"`    // from the first byte on, the omitted time included
 }
 

@@ -5,6 +5,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -32,20 +33,50 @@ type Set struct {
 	ID       string    `json:"id"`
 	State    State     `json:"state"`
 	Reason   string    `json:"reason"`
+	Note     string    `json:"note,omitempty"` // how it ended, or what is to be known of it, in words
 	Created  time.Time `json:"created"`
 	Deadline time.Time `json:"deadline,omitzero"`
-	BootID   string    `json:"boot_id"`
-	Persist  bool      `json:"persist"`
-	Values   []Value   `json:"values"`
+	// Within is how long the set may go without a call before it reverts.
+	Within    time.Duration `json:"confirm_within_ns"`
+	BootID    string        `json:"boot_id"`
+	Namespace string        `json:"namespace"` // network namespace, unique within a boot
+	Persist   bool          `json:"persist"`
+	Values    []Value       `json:"values"` // in the order they were first touched
 }
+
+// Open reports whether the set still reverts by itself.
+func (s *Set) Open() bool { return s.State == Planned || s.State == Applying || s.State == Live }
+
+// Kept reports whether there is something that Revert would undo.
+func (s *Set) Kept() bool { return s.Open() || s.State == Confirmed }
 
 // Value is one touched tunable in a change set.
 type Value struct {
 	Tunable string `json:"tunable"`
 	Old     string `json:"old"`   // before this set touched it
 	New     string `json:"new"`   // what this set wants; equal to Old after PutBack
-	State   State  `json:"state"` // Planned before, Live after, Reverted or Lost at the end
+	State   State  `json:"state"` // Applying before, Live after, Reverted or Lost at the end
+	// Prior is what this set had set before New, while it is not certain which
+	// of the two the host has.
+	Prior string `json:"prior,omitempty"`
+	Now   string `json:"now,omitempty"` // what the host has, in the answer of List only
 }
+
+// ours reports whether the host has a value that this set, and not someone
+// else, gave it or found there.
+func (v *Value) ours(now string) bool { return now == v.Old || now == v.New || now == v.Prior }
+
+// Errors that callers tell apart.
+var (
+	// ErrRefused: the request breaks a rule, and nothing was touched.
+	ErrRefused = errors.New("refused")
+	// ErrUnknown: there is no such change set.
+	ErrUnknown = errors.New("no such change set")
+	// ErrClosed: the set was reverted, by its deadline or by someone.
+	ErrClosed = errors.New("the change set is no longer open")
+	// ErrLost: someone else has changed a value since; it was left alone.
+	ErrLost = errors.New("changed by someone else")
+)
 
 // Host changes tunables of one host. The local Manager and the client of a far
 // end are both Hosts, so that tune treats both ends alike.

@@ -24,6 +24,7 @@ type RTT struct {
 	Count  int           `json:"count"`
 	Lost   int           `json:"lost"`
 	Method string        `json:"method"` // "tcp handshake" or "icmp echo"
+	Note   string        `json:"note,omitempty"`
 }
 
 // Direction is one way of the path.
@@ -47,7 +48,8 @@ type Capacity struct {
 	Low     unit.Rate `json:"low_bps"`
 	High    unit.Rate `json:"high_bps"` // 0: only a lower bound is known
 	Assumed bool      `json:"assumed"`  // nothing was measured: AssumedRate
-	Method  string    `json:"method"`   // "packet trains", "assumed"
+	Method  string    `json:"method"`   // "packet trains", "packet trains, sender-limited", "assumed"
+	Note    string    `json:"note,omitempty"`
 }
 
 // AssumedRate is used where nothing better is known (S1: "assume 100 Mb/s").

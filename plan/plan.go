@@ -2,7 +2,18 @@
 // tunables. It only ever raises, within the hosts' memory.
 package plan
 
-import "github.com/fullbore/fullbore/unit"
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
 
 // Plan is an ordered list of changes for both ends of one direction of a path.
 type Plan struct {
@@ -26,4 +37,112 @@ type Change struct {
 	To      string `json:"to"`
 	Why     string `json:"why"`
 	Source  string `json:"source"` // title and address
+}
+
+// Input is what a plan is made from. Whatever is missing makes the plan smaller
+// and is said in its notes.
+type Input struct {
+	Path      *path.Estimate
+	Direction bulk.Direction      // Forward or Reverse: from the sender to the receiver
+	Sender    *host.Facts         // nil: the far end does not tell
+	Receiver  *host.Facts         // likewise
+	Diagnosis *diagnose.Diagnosis // nil: not diagnosed
+	Baseline  *bulk.Result        // the transfer that was diagnosed; nil: none
+	Streams   int                 // TCP connections side by side; 0 means 1
+}
+
+// Make plans the changes. The first step lifts what limits now, according to the
+// verdict; each further one lifts what will limit next, lowest first; a change of
+// congestion control, which affects others on the path, comes last unless it is
+// the answer to the verdict. A healthy path and hosts that are right already make
+// a plan without steps.
+func Make(in Input) *Plan {
+	m := newMaker(in)
+	if m.verdict() == diagnose.Healthy {
+		m.note("Nothing is planned: the transfer gets what the path can carry.")
+		return m.plan()
+	}
+	for _, think := range []func(*maker) *idea{windowScale, receiveBuffer, sendBuffer, idleRestart, mtuProbing, congestion} {
+		if i := think(m); i != nil && len(i.Changes) > 0 {
+			m.ideas = append(m.ideas, *i)
+		}
+	}
+	verdict := m.verdict()
+	slices.SortStableFunc(m.ideas, func(a, b idea) int {
+		return cmp.Compare(a.rank(verdict), b.rank(verdict))
+	})
+	m.predict()
+	return m.plan()
+}
+
+// idea is a step on its way into the plan.
+type idea struct {
+	Step
+	answers []string  // causes that it lifts
+	limit   unit.Rate // goodput that the present setting allows
+	after   unit.Rate // goodput that the new one allows
+}
+
+// rank orders ideas: the answer to the verdict, then the lowest limit.
+func (i idea) rank(verdict string) float64 {
+	if slices.Contains(i.answers, verdict) {
+		return -1
+	}
+	return float64(i.limit)
+}
+
+// last ranks an idea behind those that lift a known limit.
+var last = unit.Rate(math.Inf(1))
+
+// predict gives each step the goodput to expect once it and all before it are
+// done: the lowest limit that is left. Where the path's capacity is not known
+// there is no prediction.
+func (m *maker) predict() {
+	limit, known := m.pathLimit()
+	if !known {
+		return
+	}
+	for i := range m.ideas {
+		expect := min(limit, m.lossLimit(m.ideas[:i+1]))
+		for j, other := range m.ideas {
+			if j <= i {
+				expect = min(expect, other.after)
+			} else {
+				expect = min(expect, other.limit)
+			}
+		}
+		m.ideas[i].Predicted = expect
+	}
+}
+
+// lossLimit is what the sender reaches with the loss that was found, unless one
+// of the ideas changes the congestion control.
+func (m *maker) lossLimit(done []idea) unit.Rate {
+	for _, i := range done {
+		if slices.Contains(i.answers, diagnose.RandomLoss) {
+			return last
+		}
+	}
+	if f := m.finding(diagnose.RandomLoss); f != nil {
+		for _, fact := range f.Evidence {
+			if fact.Name == "loss_rate_limit" {
+				return unit.Rate(fact.Value)
+			}
+		}
+	}
+	return last
+}
+
+func (m *maker) plan() *Plan {
+	p := &Plan{Steps: []Step{}, Notes: append([]string{}, m.notes...)}
+	for _, i := range m.ideas {
+		p.Steps = append(p.Steps, i.Step)
+	}
+	return p
+}
+
+func (m *maker) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(m.notes, text) {
+		m.notes = append(m.notes, text)
+	}
 }

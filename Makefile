@@ -1,0 +1,12 @@
+# The few long commands worth a name. Everything else is plain go.
+
+.PHONY: build test bench-lab
+
+build: ## one static binary, ./fullbore
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
+
+test: ## all tests, one package at a time: the lab's measure, and must not disturb each other
+	go test -p 1 ./...
+
+bench-lab: ## what the lab's path can carry, and how exactly (docs/lab.md)
+	go test -run '^$$' -bench . -benchtime 5s -count 5 ./lab/wire

@@ -1,0 +1,27 @@
+package bulk
+
+import (
+	"net"
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Conn is one connected stream handed to the engine.
+type Conn struct {
+	ID     int          // the same at both ends
+	Sender bool         // this end sends on it
+	TCP    *net.TCPConn // Run closes it
+}
+
+// Progress is how far a transfer is, for showing it while it runs.
+type Progress struct {
+	At       time.Duration // since Run began
+	Omitting bool          // no stream has passed Spec.Omit yet
+	Sent     int64         // bytes the application has written so far
+	Received int64         // bytes the application has read so far
+	SendRate unit.Rate     // over the last interval: bytes acknowledged
+	RecvRate unit.Rate     // over the last interval: bytes the application read
+	Rate     unit.Rate     // both together: of a one-way transfer, its rate
+	Streams  []Sample      // the latest of every stream, in the order of conns
+}

@@ -1,0 +1,130 @@
+package bulk
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Control is for net.Dialer.Control and net.ListenConfig.Control. It sets what
+// must be set before the handshake: the buffers, which decide the window scale,
+// TCP_MAXSEG, which decides what both ends send, and TCP_CONGESTION.
+func Control(spec Spec) func(network, address string, c syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		return control(c, func(fd int) error {
+			return errors.Join(
+				setBuffer(fd, "SO_RCVBUF", unix.SO_RCVBUF, spec.RecvBuf),
+				setBuffer(fd, "SO_SNDBUF", unix.SO_SNDBUF, spec.SendBuf),
+				setMSS(fd, spec.MSS),
+				setCongestion(fd, spec.Congest),
+			)
+		})
+	}
+}
+
+// Prepare sets on a connected socket what spec asks of this end: of a sender
+// congestion control, pacing, send buffer and TCP_NODELAY, of a receiver its
+// receive buffer. An error names the option and what to do.
+//
+// The kernel silently cuts buffers to net.core.wmem_max and rmem_max; Stream
+// tells what they came to.
+func Prepare(c *net.TCPConn, spec Spec, sender bool) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if !sender {
+		return control(raw, func(fd int) error { return setBuffer(fd, "SO_RCVBUF", unix.SO_RCVBUF, spec.RecvBuf) })
+	}
+	// Go sets TCP_NODELAY on every connection, other programs do not.
+	if err := c.SetNoDelay(spec.NoDelay); err != nil {
+		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	}
+	return control(raw, func(fd int) error {
+		return errors.Join(
+			setBuffer(fd, "SO_SNDBUF", unix.SO_SNDBUF, spec.SendBuf),
+			setCongestion(fd, spec.Congest),
+			setPace(fd, spec.Pace),
+		)
+	})
+}
+
+// control calls set with the connection's descriptor.
+func control(c syscall.RawConn, set func(fd int) error) error {
+	var setErr error
+	if err := c.Control(func(fd uintptr) { setErr = set(int(fd)) }); err != nil {
+		return err
+	}
+	return setErr
+}
+
+func setBuffer(fd int, name string, option, size int) error {
+	if size == 0 {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, size); err != nil {
+		return fmt.Errorf("set %s to %d: %w", name, size, err)
+	}
+	return nil
+}
+
+func setMSS(fd, mss int) error {
+	if mss == 0 {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG, mss); err != nil {
+		return fmt.Errorf("set TCP_MAXSEG to %d: %w", mss, err)
+	}
+	return nil
+}
+
+func setCongestion(fd int, name string) error {
+	if name == "" {
+		return nil
+	}
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	switch err {
+	case nil:
+		return nil
+	case unix.ENOENT:
+		return fmt.Errorf("set TCP_CONGESTION to %q: this host has %s: %w", name, algorithms("available"), err)
+	case unix.EPERM:
+		return fmt.Errorf("set TCP_CONGESTION to %q: without CAP_NET_ADMIN this host allows %s: %w", name, algorithms("allowed"), err)
+	}
+	return fmt.Errorf("set TCP_CONGESTION to %q: %w", name, err)
+}
+
+// algorithms lists the congestion controls that are available or allowed.
+func algorithms(which string) string {
+	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
+	if err != nil {
+		return "others"
+	}
+	return strings.Join(strings.Fields(string(names)), ", ")
+}
+
+// setPace sets SO_MAX_PACING_RATE, in bytes per second. Linux takes 64 bits
+// since 4.20; the 32 bits of before do for all rates below 34 Gb/s.
+func setPace(fd int, rate unit.Rate) error {
+	if rate == 0 {
+		return nil
+	}
+	var err error
+	if bytes := uint64(max(1, rate/8)); bytes < math.MaxUint32 {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, int(bytes))
+	} else {
+		err = unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytes)
+	}
+	if err != nil {
+		return fmt.Errorf("set SO_MAX_PACING_RATE to %v: %w", rate, err)
+	}
+	return nil
+}

@@ -1,0 +1,329 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+func TestBytes(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"one byte":                 {Direction: Forward, Streams: 1, Bytes: 1},
+		"forward":                  {Direction: Forward, Streams: 1, Bytes: 50_000_001},
+		"reverse":                  {Direction: Reverse, Streams: 1, Bytes: 50_000_001},
+		"both":                     {Direction: Both, Streams: 2, Bytes: 10_000_003},
+		"many streams":             {Direction: Forward, Streams: 16, Bytes: 10_000_007},
+		"fewer bytes than streams": {Direction: Both, Streams: 8, Bytes: 3},
+		"odd length":               {Direction: Forward, Streams: 3, Bytes: 1_000_001, Length: 777},
+		"part of it omitted":       {Direction: Forward, Streams: 2, Bytes: 50_000_001, Omit: time.Millisecond},
+		"all of it omitted":        {Direction: Forward, Streams: 2, Bytes: 5000, Omit: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := transferOver(t, spec)
+			if client.err != nil || server.err != nil {
+				t.Fatalf("client: %v, server: %v", client.err, server.err)
+			}
+			result := Result{Spec: spec, Client: client.End, Server: server.End}
+			for _, direction := range []Direction{Forward, Reverse} {
+				if spec.Direction != direction && spec.Direction != Both {
+					continue
+				}
+				if got := result.Received(direction); got != spec.Bytes {
+					t.Errorf("%s: received %d bytes, want %d", direction, got, spec.Bytes)
+				}
+				senders, receivers := result.Senders(direction), result.Receivers(direction)
+				if len(senders) != spec.Streams || len(receivers) != spec.Streams {
+					t.Fatalf("%s: %d senders and %d receivers, want %d", direction, len(senders), len(receivers), spec.Streams)
+				}
+				for i, r := range receivers {
+					s := senders[i]
+					if s.ID != r.ID || s.Local != r.Remote || s.Remote != r.Local {
+						t.Errorf("%s: stream %d %s-%s and stream %d %s-%s are not the two ends of one",
+							direction, s.ID, s.Local, s.Remote, r.ID, r.Local, r.Remote)
+					}
+					if s.Bytes+s.Omitted != r.Bytes+r.Omitted {
+						t.Errorf("%s: stream %d sent %d bytes and received %d", direction, s.ID, s.Bytes+s.Omitted, r.Bytes+r.Omitted)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTimed(t *testing.T) {
+	spec := Spec{Direction: Both, Streams: 2, Omit: 200 * time.Millisecond, Duration: 500 * time.Millisecond, Interval: 20 * time.Millisecond}
+	client, server := transferOver(t, spec)
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	for _, s := range append(client.Streams, server.Streams...) {
+		if s.Bytes == 0 || s.Omitted == 0 {
+			t.Errorf("stream %d: %d bytes measured, %d omitted", s.ID, s.Bytes, s.Omitted)
+		}
+		if s.Elapsed < spec.Duration*9/10 || s.Elapsed > 20*spec.Duration {
+			t.Errorf("stream %d: measured for %v, want about %v", s.ID, s.Elapsed, spec.Duration)
+		}
+		if !s.Sender && s.Elapsed < spec.Duration {
+			t.Errorf("stream %d: received for %v, want at least %v", s.ID, s.Elapsed, spec.Duration)
+		}
+		first, last := s.Samples[0], s.Samples[len(s.Samples)-1]
+		if first.At != 0 || !first.Omitted || first.Bytes != 0 {
+			t.Errorf("stream %d: first sample at %v with %d bytes", s.ID, first.At, first.Bytes)
+		}
+		if last.Omitted || last.Bytes != s.Bytes+s.Omitted {
+			t.Errorf("stream %d: last sample has %d bytes, the stream %d", s.ID, last.Bytes, s.Bytes+s.Omitted)
+		}
+		for i := range s.Samples[1:] {
+			if before, after := s.Samples[i], s.Samples[i+1]; after.At < before.At || after.Bytes < before.Bytes || after.Omitted && !before.Omitted {
+				t.Errorf("stream %d: sample %d steps back: %v after %v", s.ID, i+1, after.At, before.At)
+			}
+		}
+	}
+}
+
+// The sender must not outlive the receiver by what lies in its buffers: at this
+// rate they would take far longer to drain than the test may.
+func TestTimedEndsWithoutDraining(t *testing.T) {
+	t.Setenv(EnvSlowReader, "1mbit")
+	spec := Spec{Direction: Forward, Streams: 1, Duration: 400 * time.Millisecond}
+	client, server := transferOver(t, spec)
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	sent, received := client.Streams[0], server.Streams[0]
+	if sent.Bytes < 2*received.Bytes {
+		t.Skipf("%d bytes sent, %d received: the buffers were too small to tell", sent.Bytes, received.Bytes)
+	}
+	if drain := unit.RateOf(1, time.Second); sent.Elapsed > received.Elapsed+2*time.Second {
+		t.Errorf("the sender went on for %v after %v (%v)", sent.Elapsed, received.Elapsed, drain)
+	}
+}
+
+func TestSlowReaderShows(t *testing.T) {
+	t.Setenv(EnvSlowReader, "20mbit")
+	client, server := transferOver(t, Spec{Direction: Forward, Streams: 2, Duration: time.Second})
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	result := Result{Client: client.End, Server: server.End}
+	if got := result.Goodput(Forward); got > 21*unit.Mbps || got < 5*unit.Mbps {
+		t.Errorf("goodput %v, want 20 Mb/s", got)
+	}
+}
+
+func TestSlowWriterShows(t *testing.T) {
+	t.Setenv(EnvSlowWriter, "20mbit")
+	client, server := transferOver(t, Spec{Direction: Forward, Streams: 2, Duration: time.Second})
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	result := Result{Client: client.End, Server: server.End}
+	if got := result.Goodput(Forward); got > 21*unit.Mbps || got < 5*unit.Mbps {
+		t.Errorf("goodput %v, want 20 Mb/s", got)
+	}
+}
+
+func TestBadSlowReader(t *testing.T) {
+	t.Setenv(EnvSlowReader, "fast")
+	a, _ := connect(t, Spec{Direction: Forward, Streams: 1})
+	if _, err := Run(t.Context(), Spec{Direction: Forward, Streams: 1, Bytes: 1}, a, nil); err == nil || !strings.Contains(err.Error(), EnvSlowReader) {
+		t.Errorf("got %v, want an error that names %s", err, EnvSlowReader)
+	}
+}
+
+func TestPeerResets(t *testing.T) {
+	for name, direction := range map[string]Direction{"receiver is gone": Forward, "sender is gone": Reverse} {
+		t.Run(name, func(t *testing.T) {
+			spec := Spec{Direction: direction, Streams: 2, Duration: time.Minute}
+			a, b := connect(t, spec)
+			dying, kill := context.WithCancel(t.Context())
+			client, server := start(t.Context(), spec, a, Patience), start(dying, spec, b, Patience)
+			time.Sleep(300 * time.Millisecond)
+			kill()
+			if end := wait(t, server); !errors.Is(end.err, context.Canceled) {
+				t.Errorf("the end that was stopped says %v", end.err)
+			}
+			end := wait(t, client)
+			if !errors.Is(end.err, syscall.ECONNRESET) && !errors.Is(end.err, syscall.EPIPE) {
+				t.Errorf("got %v, want a reset", end.err)
+			}
+			if end.Error == "" || end.Streams[0].Bytes == 0 || len(end.Streams[0].Samples) < 2 {
+				t.Errorf("what was measured is lost: error %q, %d bytes", end.Error, end.Streams[0].Bytes)
+			}
+		})
+	}
+}
+
+func TestSilentPeer(t *testing.T) {
+	const patience = 300 * time.Millisecond
+	for name, test := range map[string]struct {
+		direction Direction
+		bytes     int64
+		says      string
+	}{
+		"sender never begins":           {Reverse, 0, "nothing came"},
+		"receiver never reads":          {Forward, 0, ""},
+		"receiver never reads it all":   {Forward, 50_000_000, ""},
+		"sender of bytes never begins":  {Reverse, 1000, "nothing came"},
+		"receiver leaves the last ones": {Forward, 1000, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := Spec{Direction: test.direction, Streams: 2, Bytes: test.bytes}
+			if test.bytes == 0 {
+				spec.Duration = time.Minute
+			}
+			a, silent := connect(t, spec)
+			defer func() {
+				for _, conn := range silent {
+					conn.TCP.Close()
+				}
+			}()
+			end := wait(t, start(t.Context(), spec, a, patience))
+			if name == "receiver leaves the last ones" {
+				// Its kernel has them: that is all a sender can know.
+				if end.err != nil {
+					t.Errorf("got %v", end.err)
+				}
+				return
+			}
+			if end.err == nil || !strings.Contains(end.err.Error(), test.says) {
+				t.Errorf("got %v, want an error with %q", end.err, test.says)
+			}
+			if end.Error == "" || len(end.Streams) != 2 || len(end.Streams[1].Samples) < 2 {
+				t.Errorf("what was measured is lost: %+v", end.End)
+			}
+		})
+	}
+}
+
+// A receiver that lives on but does not end the transfer.
+func TestReceiverGoesOn(t *testing.T) {
+	spec := Spec{Direction: Forward, Streams: 1, Duration: 100 * time.Millisecond}
+	a, b := connect(t, spec)
+	defer b[0].TCP.Close()
+	go io.Copy(io.Discard, b[0].TCP) //nolint:errcheck // ends with the connection
+	end := wait(t, start(t.Context(), spec, a, 200*time.Millisecond))
+	if end.err == nil || !strings.Contains(end.err.Error(), "did not end the transfer") {
+		t.Errorf("got %v", end.err)
+	}
+}
+
+func TestSenderEndsEarly(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"timed":    {Direction: Reverse, Streams: 1, Duration: time.Minute},
+		"of bytes": {Direction: Reverse, Streams: 1, Bytes: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := connect(t, spec)
+			if _, err := b[0].TCP.Write(make([]byte, 999)); err != nil {
+				t.Fatal(err)
+			}
+			b[0].TCP.Close()
+			end := wait(t, start(t.Context(), spec, a, Patience))
+			if end.err == nil || end.Streams[0].Bytes != 999 {
+				t.Errorf("got %v with %d bytes, want an error with 999", end.err, end.Streams[0].Bytes)
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	spec := Spec{Direction: Both, Streams: 2, Duration: time.Minute}
+	a, b := connect(t, spec)
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	client, server := start(ctx, spec, a, Patience), start(ctx, spec, b, Patience)
+	time.Sleep(300 * time.Millisecond)
+	cancel(reason)
+	for _, done := range []<-chan outcome{client, server} {
+		end := wait(t, done)
+		if !errors.Is(end.err, reason) {
+			t.Errorf("got %v, want its cause", end.err)
+		}
+		for _, s := range end.Streams {
+			if s.Bytes == 0 || s.Elapsed == 0 {
+				t.Errorf("stream %d: %d bytes in %v were kept", s.ID, s.Bytes, s.Elapsed)
+			}
+		}
+	}
+}
+
+func TestWatch(t *testing.T) {
+	spec := Spec{Direction: Forward, Streams: 2, Duration: 300 * time.Millisecond, Interval: 20 * time.Millisecond}
+	a, b := connect(t, spec)
+	server := start(t.Context(), spec, b, Patience)
+	var seen []Progress
+	if _, err := Run(t.Context(), spec, a, func(p Progress) { seen = append(seen, p) }); err != nil {
+		t.Fatal(err)
+	}
+	if end := wait(t, server); end.err != nil {
+		t.Fatal(end.err)
+	}
+	if len(seen) == 0 {
+		t.Fatal("no progress was shown")
+	}
+	var before Progress
+	for _, p := range seen {
+		if p.At <= before.At || p.Sent < before.Sent || p.Received != 0 || len(p.Streams) != spec.Streams {
+			t.Errorf("progress %+v after %+v", p, before)
+		}
+		before = p
+	}
+	if before.Sent == 0 {
+		t.Error("nothing was sent, it says")
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"neither time nor bytes": {Direction: Forward, Streams: 1},
+		"no direction":           {Streams: 1, Bytes: 1},
+	} {
+		a, b := connect(t, Spec{Direction: Forward, Streams: 1})
+		if _, err := Run(t.Context(), spec, a, nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := b[0].TCP.Read(make([]byte, 1)); err == nil {
+			t.Errorf("%s: the connection is still open", name)
+		}
+		b[0].TCP.Close()
+	}
+	if _, err := Run(t.Context(), Spec{Direction: Forward, Streams: 1, Bytes: 1}, nil, nil); err == nil {
+		t.Error("no connections: no error")
+	}
+}
+
+func TestSplit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bytes := rapid.Int64Range(0, 1<<62).Draw(t, "bytes")
+		var conns []Conn
+		for _, sends := range rapid.SliceOfN(rapid.Bool(), 0, MaxStreams).Draw(t, "sends") {
+			conns = append(conns, Conn{Sender: sends})
+		}
+		var sum, least, most int64
+		least = 1 << 62
+		senders := 0
+		for i, share := range split(bytes, conns) {
+			if !conns[i].Sender {
+				if share != 0 {
+					t.Fatalf("a receiver is to send %d bytes", share)
+				}
+				continue
+			}
+			senders++
+			sum += share
+			least, most = min(least, share), max(most, share)
+		}
+		if senders > 0 && (sum != bytes || most-least > 1) {
+			t.Fatalf("%d bytes became %d in shares of %d to %d", bytes, sum, least, most)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// zero is no deadline.
+var zero time.Time
+
+// Confirm keeps what the set has set; see Host. A set that was confirmed before
+// can be confirmed again to persist it.
+func (m *Manager) Confirm(ctx context.Context, id string, persist bool) error {
+	err := m.locked(ctx, func(l *ledger) error {
+		set, err := l.find(id)
+		if err != nil {
+			return err
+		}
+		if set.State == Confirmed && (set.Persist || !persist) {
+			return nil
+		}
+		if set.State != Confirmed {
+			if set, err = l.open(id); err != nil {
+				return err
+			}
+		}
+		if err := l.settle(set); err != nil {
+			return err
+		}
+		switch {
+		case set.State == Reverted || set.State == Lost: // nothing left to keep
+			return l.save(set)
+		case persist:
+			return l.persist(set)
+		default:
+			set.State, set.Deadline = Confirmed, zero
+			return l.save(set)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("confirm change set: %w", err)
+	}
+	return nil
+}
+
+// settle compares the set with the host: values that someone else has changed
+// since are lost. A set with nothing left is closed.
+func (l *ledger) settle(set *Set) error {
+	kept := 0
+	var lost []string
+	for i := range set.Values {
+		v := &set.Values[i]
+		switch v.State {
+		case Applying:
+			return fmt.Errorf("%w: a change to %s was cut short; revert the set", ErrRefused, v.Tunable)
+		case Lost:
+			lost = append(lost, v.Tunable)
+		case Live:
+			now, err := l.knobs.Get(v.Tunable)
+			if err != nil {
+				return err
+			}
+			if now == v.New {
+				kept++
+				continue
+			}
+			v.State = Lost
+			lost = append(lost, v.Tunable)
+		}
+	}
+	if len(lost) > 0 {
+		set.Note = sentence(set.Note, strings.Join(lost, ", ")+" was changed by someone else since, and is not kept")
+	}
+	if kept == 0 {
+		set.State, set.Deadline = Reverted, zero
+		if len(lost) > 0 {
+			set.State = Lost
+		}
+		set.Note = sentence(set.Note, "there was nothing to keep")
+	}
+	return nil
+}
+
+// persist confirms the set for this boot and the next. When anything fails,
+// the set and the files are as they were.
+func (l *ledger) persist(set *Set) error {
+	if l.bad != nil { // the drop-in is made from all of them
+		return l.bad
+	}
+	here, err := l.bootsHere()
+	if err != nil {
+		return err
+	}
+	if !here {
+		return fmt.Errorf("%w: settings at boot are for the first network namespace, and this is another: confirm without persisting, and let what makes this namespace set them", ErrRefused)
+	}
+	before := *set
+	if set.Open() {
+		// After a crash, and a boot with the drop-in, this tells that live
+		// values may be the set's.
+		set.Persist = true
+		if err := l.save(set); err != nil {
+			return err
+		}
+	}
+	set.State, set.Deadline, set.Persist = Confirmed, zero, true
+	restore, err := l.publish()
+	if err != nil {
+		return errors.Join(err, l.save(&before))
+	}
+	set.Note = sentence(set.Note, l.overridden(set))
+	if err := l.save(set); err != nil {
+		return errors.Join(err, restore(), l.save(&before))
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package change
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// schema is the journal's format. A journal of another one is never guessed at.
+const schema = "fullbore/change/1"
+
+// maxJournal bounds a journal's length in bytes; a set of every tunable there
+// is has some 10 KiB.
+const maxJournal = 1 << 20
+
+// journal is a change set as its file has it.
+type journal struct {
+	Schema string `json:"schema"`
+	Set
+}
+
+// ids are the names of change sets: the time they were made, UTC, and some
+// chance. They sort by age.
+var ids = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$`)
+
+func journalPath(dir, id string) string { return filepath.Join(dir, id+".json") }
+
+// encode writes a set as its journal.
+func encode(set *Set) ([]byte, error) {
+	j := journal{Schema: schema, Set: *set}
+	j.Values = slices.Clone(set.Values)
+	for i := range j.Values {
+		j.Values[i].Now = ""
+	}
+	data, err := json.MarshalIndent(j, "", "  ")
+	return append(data, '\n'), err
+}
+
+// decode reads a journal, and takes nothing that encode could not have written.
+func decode(data []byte) (*Set, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var j journal
+	if err := decoder.Decode(&j); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("it is empty")
+		}
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the change set")
+	}
+	if j.Schema != schema {
+		return nil, fmt.Errorf("it has schema %.40q, this fullbore knows %q", j.Schema, schema)
+	}
+	return &j.Set, j.check()
+}
+
+func (s *Set) check() error {
+	if !ids.MatchString(s.ID) {
+		return fmt.Errorf("%.40q is not the id of a change set", s.ID)
+	}
+	if !s.Kept() && s.State != Reverted && s.State != Lost {
+		return fmt.Errorf("state %.40q is unknown", s.State)
+	}
+	if s.Within < 0 || s.Within > maxWithin {
+		return fmt.Errorf("it may go without a call for %v, which is not within 0..%v", s.Within, maxWithin)
+	}
+	seen := map[string]bool{}
+	for _, v := range s.Values {
+		if v.Tunable == "" || seen[v.Tunable] {
+			return fmt.Errorf("tunable %.40q is there twice, or has no name", v.Tunable)
+		}
+		seen[v.Tunable] = true
+		if !slices.Contains([]State{Applying, Live, Reverted, Lost}, v.State) {
+			return fmt.Errorf("%.40s: state %.40q is unknown", v.Tunable, v.State)
+		}
+		if v.Old == "" || v.New == "" || v.Now != "" {
+			return fmt.Errorf("%.40s: a value is missing, or one too many", v.Tunable)
+		}
+	}
+	return nil
+}
+
+// readSet reads one journal. That it does not exist is ErrUnknown.
+func readSet(dir, id string) (*Set, error) {
+	if !ids.MatchString(id) {
+		return nil, fmt.Errorf("%.40q: %w", id, ErrUnknown)
+	}
+	path := journalPath(dir, id)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxJournal+1))
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	if len(data) > maxJournal {
+		return nil, fmt.Errorf("journal %s is longer than %d bytes", path, maxJournal)
+	}
+	set, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("journal %s cannot be read: %w; it is left as it is: mend it, or move it away", path, err)
+	}
+	if set.ID != id {
+		return nil, fmt.Errorf("journal %s is that of change set %s", path, set.ID)
+	}
+	return set, nil
+}
+
+// readAll reads every journal, oldest first. Those that cannot be read are
+// named by the error; the others are given all the same.
+func readAll(dir string) ([]*Set, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list change sets: %w", err)
+	}
+	var sets []*Set
+	var bad []error
+	for _, entry := range entries {
+		id, ok := strings.CutSuffix(entry.Name(), ".json")
+		if !ok || !ids.MatchString(id) {
+			continue
+		}
+		set, err := readSet(dir, id)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		sets = append(sets, set)
+	}
+	slices.SortStableFunc(sets, func(a, b *Set) int { return a.Created.Compare(b.Created) })
+	return sets, errors.Join(bad...)
+}
+
+// writeDurably replaces a file whole, so that after a crash, of the process or
+// the machine, there is either the old or the new one.
+func writeDurably(path string, data []byte) error {
+	if err := maybe.WriteFile(path, data, 0o644); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// newID makes the id of a change set that begins now.
+func newID(now time.Time, chance [3]byte) string {
+	return fmt.Sprintf("%s-%x", now.UTC().Format("20060102-150405"), chance)
+}

@@ -1,0 +1,261 @@
+package change
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+const (
+	// lockWait is how long to wait for another process that is changing
+	// tunables, or for a watchdog to start. Both take milliseconds.
+	lockWait = 5 * time.Second
+	// maxWithin bounds how long a set may go unconfirmed.
+	maxWithin = 7 * 24 * time.Hour
+	// maxReason bounds a reason's length in bytes.
+	maxReason = 500
+)
+
+// Knobs read and set tunables.
+type Knobs interface {
+	// Get reads a value, in the form of tunable.Normalise.
+	Get(name string) (string, error)
+	// Set writes a value and fails if it does not read back.
+	Set(name, value string) error
+}
+
+// Kernel is the Knobs of this host.
+type Kernel struct{}
+
+// Get reads a tunable of this host.
+func (Kernel) Get(name string) (string, error) { return host.Get(name) }
+
+// Set writes a tunable of this host and reads it back.
+func (Kernel) Set(name, value string) error { return host.Set(name, value) }
+
+// Manager keeps the change sets of this host. Any number of processes may have
+// one for the same directory; a lock keeps them apart.
+type Manager struct {
+	// StartWatchdog is called by Begin for something that reverts the set when
+	// this process no longer can. The default is the function of that name;
+	// StartDetachedWatchdog is for sets that another process will confirm.
+	StartWatchdog func(dir, id string) error
+
+	dir   string
+	knobs Knobs
+
+	// The world around, which tests replace.
+	now       func() time.Time
+	bootID    func() (string, error)
+	namespace func() (string, error)
+	bootsHere func() (bool, error)
+	root      string // what stands before /etc/sysctl.d
+	write     func(path string, data []byte) error
+}
+
+var _ Host = (*Manager)(nil)
+
+// NewManager gives the change sets whose journals are in dir, for knobs.
+// The directory need not exist before the first Begin.
+func NewManager(dir string, knobs Knobs) (*Manager, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find change sets: %w", err)
+	}
+	return &Manager{
+		StartWatchdog: StartWatchdog,
+		dir:           dir, knobs: knobs,
+		now: time.Now, bootID: host.BootID, namespace: host.Namespace, bootsHere: host.BootsHere,
+		root: "/", write: writeDurably,
+	}, nil
+}
+
+// Begin opens an empty change set; see Host.
+func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
+	if confirmWithin <= 0 || confirmWithin > maxWithin {
+		return "", fmt.Errorf("%w: a change set is to be confirmed within up to %v, not %v", ErrRefused, maxWithin, confirmWithin)
+	}
+	if len(reason) > maxReason {
+		return "", fmt.Errorf("%w: a reason of %d bytes is too long, %d are allowed", ErrRefused, len(reason), maxReason)
+	}
+	var id string
+	err := m.locked(ctx, func(l *ledger) error {
+		if l.bad != nil { // it may hold what this set would touch
+			return l.bad
+		}
+		_ = l.expire() // what cannot be reverted stays held, and free tells
+		var chance [3]byte
+		_, _ = rand.Read(chance[:]) // never fails (crypto/rand)
+		now := m.now()
+		set := &Set{
+			ID: newID(now, chance), State: Planned, Reason: printable(reason), Created: now,
+			Within: confirmWithin, BootID: l.boot, Namespace: l.namespace, Values: []Value{},
+		}
+		if err := l.renew(set); err != nil {
+			return err
+		}
+		if err := m.StartWatchdog(m.dir, set.ID); err != nil {
+			set.State, set.Note = Reverted, "nothing was touched: its watchdog did not start"
+			return errors.Join(err, l.save(set))
+		}
+		id = set.ID
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("begin change set: %w", err)
+	}
+	return id, nil
+}
+
+// Renew moves the deadline; see Host.
+func (m *Manager) Renew(ctx context.Context, id string) error {
+	return m.locked(ctx, func(l *ledger) error {
+		set, err := l.open(id)
+		if err != nil {
+			return err
+		}
+		return l.renew(set)
+	})
+}
+
+// List gives all change sets, newest first, having reverted those whose
+// deadline has passed. An error names journals that cannot be read; the others
+// are given all the same.
+func (m *Manager) List(ctx context.Context) ([]Set, error) {
+	expired := m.Expire(ctx)
+	if errors.Is(expired, fs.ErrPermission) {
+		expired = nil // anyone may look
+	}
+	sets, bad := readAll(m.dir)
+	boot, _ := m.bootID()
+	namespace, _ := m.namespace()
+	list := make([]Set, 0, len(sets))
+	for _, set := range slices.Backward(sets) {
+		if set.Kept() && set.Namespace == namespace && set.BootID == boot {
+			for i := range set.Values {
+				set.Values[i].Now, _ = m.knobs.Get(set.Values[i].Tunable)
+			}
+		}
+		list = append(list, *set)
+	}
+	if bad != nil {
+		return list, bad
+	}
+	return list, expired
+}
+
+// ledger is every journal of the directory, read under its lock.
+type ledger struct {
+	*Manager
+	sets            []*Set // oldest first
+	bad             error  // names journals that cannot be read
+	boot, namespace string
+}
+
+// locked reads the journals under the lock and lets do work on them.
+func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
+	l := &ledger{Manager: m}
+	var err error
+	if l.boot, err = m.bootID(); err != nil {
+		return err
+	}
+	if l.namespace, err = m.namespace(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return fmt.Errorf("make directory for change sets: %w", err)
+	}
+	unlock, err := lock(ctx, m.dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l.sets, l.bad = readAll(m.dir)
+	return do(l)
+}
+
+// find gives a set that may be worked on from here.
+func (l *ledger) find(id string) (*Set, error) {
+	for _, set := range l.sets {
+		if set.ID != id {
+			continue
+		}
+		if set.Kept() && !l.here(set) {
+			return nil, fmt.Errorf("%w: change set %s was made in another network namespace (%s, this is %s): run this there", ErrRefused, id, set.Namespace, l.namespace)
+		}
+		return set, nil
+	}
+	_, err := readSet(l.dir, id) // says what is wrong with it
+	return nil, err
+}
+
+// here reports whether the set's tunables are those of this network namespace.
+// Of another boot, only persisted values have an effect, and only there where
+// the boot's settings have theirs.
+func (l *ledger) here(set *Set) bool {
+	if set.BootID == l.boot {
+		return set.Namespace == l.namespace
+	}
+	if !set.Persist {
+		return true
+	}
+	here, err := l.bootsHere()
+	return err == nil && here
+}
+
+// open gives a set that is still open and in time. One that is late is
+// reverted first.
+func (l *ledger) open(id string) (*Set, error) {
+	set, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if set.Open() && l.late(set) {
+		if err := l.revert(set, l.lateNote(set)); err != nil {
+			return nil, err
+		}
+	}
+	if !set.Open() {
+		return nil, fmt.Errorf("change set %s is %s (%s): %w", id, set.State, set.Note, ErrClosed)
+	}
+	return set, nil
+}
+
+// renew moves the deadline and writes the set down.
+func (l *ledger) renew(set *Set) error {
+	set.Deadline = l.now().Add(set.Within)
+	return l.save(set)
+}
+
+// save writes the set's journal, durably.
+func (l *ledger) save(set *Set) error {
+	data, err := encode(set)
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if err := l.write(journalPath(l.dir, set.ID), data); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	return nil
+}
+
+// printable makes text that came from outside fit for one line of a terminal
+// or a file.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

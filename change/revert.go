@@ -1,0 +1,145 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Revert restores what the set touched; see Host. It is not interrupted when
+// ctx ends, so that Ctrl-C and a revert go together. A set that was reverted
+// before is given as it is.
+func (m *Manager) Revert(ctx context.Context, id string) (*Set, error) {
+	var done *Set
+	err := m.locked(context.WithoutCancel(ctx), func(l *ledger) error {
+		set, err := l.find(id)
+		if err != nil {
+			return err
+		}
+		done = set
+		if !set.Kept() {
+			return nil
+		}
+		return l.revert(set, "on request")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("revert change set: %w", err)
+	}
+	return done, nil
+}
+
+// Expire reverts every open set whose deadline has passed, and closes those
+// that ended with another boot.
+func (m *Manager) Expire(ctx context.Context) error {
+	// Most of the time there is nothing to do: seen without the lock, and
+	// without the right to take it.
+	sets, _ := readAll(m.dir)
+	boot, err := m.bootID()
+	if len(sets) == 0 || err != nil {
+		return nil //nolint:nilerr // a system without boot ids has no change sets of its own
+	}
+	namespace, err := m.namespace()
+	if err != nil {
+		return err
+	}
+	due := &ledger{Manager: m, boot: boot, namespace: namespace}
+	if !slices.ContainsFunc(sets, func(s *Set) bool { return due.overdue(s) && due.here(s) }) {
+		return nil
+	}
+	return m.locked(ctx, (*ledger).expire)
+}
+
+// expire is Expire under the lock, newest set first.
+func (l *ledger) expire() error {
+	var failed []error
+	for _, set := range slices.Backward(l.sets) {
+		if l.overdue(set) && l.here(set) {
+			failed = append(failed, l.revert(set, l.lateNote(set)))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// overdue reports whether the set is to be closed without being asked.
+func (l *ledger) overdue(set *Set) bool {
+	if set.BootID != l.boot {
+		return set.Open() || set.State == Confirmed && !set.Persist
+	}
+	return set.Open() && l.late(set)
+}
+
+func (l *ledger) late(set *Set) bool { return set.BootID != l.boot || !l.now().Before(set.Deadline) }
+
+func (l *ledger) lateNote(set *Set) string {
+	switch {
+	case set.Note != "" && set.State == Applying:
+		return set.Note // a revert that did not come to its end
+	case set.BootID != l.boot:
+		return "the host was booted since"
+	default:
+		return fmt.Sprintf("nobody confirmed within %v", set.Within)
+	}
+}
+
+// revert restores what is still the set's. It is written down first, so that a
+// revert that is cut short is taken up again.
+func (l *ledger) revert(set *Set, note string) error {
+	set.State, set.Deadline, set.Note = Applying, l.now(), note
+	if err := l.save(set); err != nil {
+		return err
+	}
+	gone := set.BootID != l.boot && !set.Persist // with the boot, all that was live
+	var failed []error
+	var lost []string
+	for i := range slices.Backward(set.Values) {
+		v := &set.Values[i]
+		if gone && v.State != Lost {
+			v.State = Reverted
+		}
+		if v.State != Reverted && v.State != Lost {
+			failed = append(failed, l.restore(v))
+		}
+		if v.State == Lost {
+			lost = append(lost, v.Tunable)
+		}
+	}
+	failed = append(failed, l.withdraw())
+	if err := errors.Join(failed...); err != nil {
+		return errors.Join(fmt.Errorf("change set %s: %w", set.ID, err), l.save(set))
+	}
+	set.State, set.Deadline = Reverted, zero
+	if len(lost) > 0 {
+		set.State = Lost
+		set.Note = sentence(set.Note, strings.Join(lost, ", ")+" was changed by someone else since, and left alone")
+	}
+	return l.save(set)
+}
+
+// restore gives the tunable its old value, if it has one that the set gave it.
+func (l *ledger) restore(v *Value) error {
+	now, err := l.knobs.Get(v.Tunable)
+	if err != nil {
+		return err
+	}
+	if !v.ours(now) {
+		v.State = Lost
+		return nil
+	}
+	if now != v.Old {
+		if err := l.knobs.Set(v.Tunable, v.Old); err != nil {
+			return err
+		}
+	}
+	v.State, v.Prior = Reverted, ""
+	return nil
+}
+
+// sentence joins two clauses, either of which may be empty.
+func sentence(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package change
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+func lock(context.Context, string) (unlock func(), err error) {
+	return nil, fmt.Errorf("change tunables: %w", host.ErrUnsupported)
+}
+
+func syncDir(string) error { return nil }
+
+// StartWatchdog starts a process that reverts the change set at its deadline,
+// and at once when this process ends without confirming.
+func StartWatchdog(_, _ string) error {
+	return fmt.Errorf("start watchdog: %w", host.ErrUnsupported)
+}
+
+// StartDetachedWatchdog starts a watchdog that only looks at the deadline.
+func StartDetachedWatchdog(_, _ string) error {
+	return fmt.Errorf("start watchdog: %w", host.ErrUnsupported)
+}

@@ -1,0 +1,89 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// watching is what a watchdog says once it watches.
+const watching = "watching\n"
+
+// A watchdog looks at the journal twice a second: the deadline moves with every
+// call on the set. A revert that fails is tried again, less and less often.
+const (
+	watchEvery = 500 * time.Millisecond
+	watchRetry = time.Minute // at the least
+)
+
+// Watch reverts the set when its deadline passes, when owner (which may be nil)
+// comes to its end, or when ctx does. It returns when the set is no longer
+// open, whoever closed it. Once it watches, it says so on ready.
+func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready io.Writer) error {
+	if _, err := readSet(m.dir, id); err != nil {
+		return fmt.Errorf("watch change set: %w", err)
+	}
+	gone := make(chan struct{})
+	if owner != nil {
+		go func() {
+			_, _ = io.Copy(io.Discard, owner)
+			close(gone)
+		}()
+	}
+	if _, err := io.WriteString(ready, watching); err != nil {
+		return fmt.Errorf("watch change set: %w", err)
+	}
+	pause, why := watchEvery, ""
+	for {
+		open, err := m.watchOnce(id, why)
+		if !open {
+			return err
+		}
+		if err == nil {
+			pause = watchEvery
+		} else {
+			pause = min(2*pause, watchRetry)
+		}
+		select {
+		case <-time.After(pause):
+		case <-gone:
+			gone, why = nil, "its process ended without confirming"
+		case <-ctx.Done():
+			_, err := m.watchOnce(id, "its watchdog was told to stop")
+			return err
+		}
+	}
+}
+
+// watchOnce reverts the set if it is due, or for the reason given, and reports
+// whether it is still open.
+func (m *Manager) watchOnce(id, why string) (open bool, err error) {
+	set, err := readSet(m.dir, id)
+	if errors.Is(err, ErrUnknown) {
+		return false, err // its journal was moved away, and with it what to restore
+	}
+	if err != nil {
+		return true, err
+	}
+	if !set.Open() || why == "" && m.now().Before(set.Deadline) {
+		return set.Open(), nil
+	}
+	err = m.locked(context.Background(), func(l *ledger) error {
+		set, err := l.find(id)
+		if err != nil {
+			return err
+		}
+		// It may have been renewed, confirmed or reverted meanwhile.
+		switch {
+		case set.Open() && l.late(set):
+			err = l.revert(set, l.lateNote(set))
+		case set.Open() && why != "":
+			err = l.revert(set, why)
+		}
+		open = set.Open()
+		return err
+	})
+	return open || err != nil, err
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fullbore/fullbore/change"
+)
+
+type confirmCmd struct {
+	ID      string `arg:"" optional:"" help:"Change set (default: the newest that is not confirmed)."`
+	Persist bool   `help:"Keep it over a reboot too."`
+	JSON    bool   `help:"One JSON document on stdout."`
+}
+
+func (c *confirmCmd) Run(app *app) error {
+	manager, err := localChanges()
+	if err != nil {
+		return err
+	}
+	if c.ID == "" {
+		set, err := newest(app.ctx, manager, "to confirm", (*change.Set).Open)
+		if err != nil {
+			return err
+		}
+		c.ID = set.ID
+	}
+	if err := manager.Confirm(app.ctx, c.ID, c.Persist); err != nil {
+		return changeError(err)
+	}
+	set, err := newest(app.ctx, manager, "of that id", func(s *change.Set) bool { return s.ID == c.ID })
+	if err != nil {
+		return err
+	}
+	return showSets(app.stdout, c.JSON, *set)
+}
+
+type revertCmd struct {
+	ID   string `arg:"" optional:"" xor:"which" help:"Change set (default: the newest that is kept)."`
+	All  bool   `xor:"which" help:"Revert every change set, the newest first."`
+	JSON bool   `help:"One JSON document on stdout."`
+}
+
+func (c *revertCmd) Run(app *app) error {
+	manager, err := localChanges()
+	if err != nil {
+		return err
+	}
+	undo, err := c.choose(app.ctx, manager)
+	if err != nil {
+		return err
+	}
+	var done []change.Set
+	var failed error
+	for _, id := range undo {
+		set, err := manager.Revert(app.ctx, id)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		done = append(done, *set)
+	}
+	if err := showSets(app.stdout, c.JSON, done...); err != nil {
+		return err
+	}
+	return changeError(failed)
+}
+
+// choose gives the ids of what is to be reverted, newest first.
+func (c *revertCmd) choose(ctx context.Context, manager *change.Manager) ([]string, error) {
+	switch {
+	case c.ID != "":
+		return []string{c.ID}, nil
+	case c.All:
+		sets, err := manager.List(ctx)
+		if err != nil {
+			return nil, changeError(err)
+		}
+		var ids []string
+		for _, set := range sets {
+			if set.Kept() {
+				ids = append(ids, set.ID)
+			}
+		}
+		return ids, nil
+	default:
+		set, err := newest(ctx, manager, "to revert", (*change.Set).Kept)
+		if err != nil {
+			return nil, err
+		}
+		return []string{set.ID}, nil
+	}
+}
+
+type statusCmd struct {
+	JSON bool `help:"One JSON document on stdout."`
+}
+
+func (c *statusCmd) Run(app *app) error {
+	manager, err := localChanges()
+	if err != nil {
+		return err
+	}
+	sets, err := manager.List(app.ctx)
+	if shown := showSets(app.stdout, c.JSON, sets...); shown != nil {
+		return shown
+	}
+	return changeError(err)
+}
+
+type watchdogCmd struct {
+	Dir   string `required:"" help:"Where the journals are."`
+	Owned bool   `help:"Standard input ends with the process that owns the change set."`
+	ID    string `arg:""`
+}
+
+func (c *watchdogCmd) Run(app *app) error {
+	manager, err := change.NewManager(c.Dir, change.Kernel{})
+	if err != nil {
+		return err
+	}
+	var owner io.Reader
+	if c.Owned {
+		owner = app.stdin
+	}
+	return manager.Watch(app.ctx, c.ID, owner, app.stdout)
+}
+
+// localChanges gives this host's change sets.
+func localChanges() (*change.Manager, error) {
+	return change.NewManager(change.DefaultDir(), change.Kernel{})
+}
+
+// newest finds the newest set that will do.
+func newest(ctx context.Context, manager *change.Manager, what string, will func(*change.Set) bool) (*change.Set, error) {
+	sets, err := manager.List(ctx)
+	for i := range sets {
+		if will(&sets[i]) {
+			return &sets[i], nil
+		}
+	}
+	if err != nil {
+		return nil, changeError(err)
+	}
+	return nil, &hinted{err: fmt.Errorf("there is no change set %s", what), hint: "fullbore status", code: exitFailed}
+}
+
+// changeError adds what to do, and the exit code, to an error of change.
+func changeError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return &hinted{err: err, hint: "changing this host needs root: run it with sudo", code: exitFailed}
+	case errors.Is(err, change.ErrUnknown):
+		return &hinted{err: err, hint: "see their ids with: fullbore status", code: exitFailed}
+	case errors.Is(err, change.ErrClosed):
+		return &hinted{err: err, hint: "apply the plan again", code: exitRefused}
+	case errors.Is(err, change.ErrRefused):
+		return &hinted{err: err, code: exitRefused}
+	}
+	return err
+}
+
+// setsDocument is what confirm, revert and status print with --json.
+type setsDocument struct {
+	Schema string       `json:"schema"` // "fullbore/changes/1"
+	Sets   []change.Set `json:"sets"`
+}
+
+func showSets(w io.Writer, asJSON bool, sets ...change.Set) error {
+	if asJSON {
+		return printJSON(w, setsDocument{Schema: "fullbore/changes/1", Sets: append([]change.Set{}, sets...)})
+	}
+	if len(sets) == 0 {
+		_, err := fmt.Fprintln(w, "no change sets")
+		return err
+	}
+	for i := range sets {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := showSet(w, &sets[i], time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showSet prints one change set as a person wants to see it.
+func showSet(w io.Writer, set *change.Set, now time.Time) error {
+	state := string(set.State)
+	switch {
+	case set.State == change.Confirmed && set.Persist:
+		state += ", also after a reboot"
+	case set.State == change.Confirmed:
+		state += ", until the next reboot"
+	case set.Open():
+		state += fmt.Sprintf(", reverts in %v unless confirmed", max(0, set.Deadline.Sub(now)).Round(time.Second))
+	}
+	fmt.Fprintf(w, "%s  %s, %s old: %s\n", set.ID, state, age(now.Sub(set.Created)), set.Reason)
+	if set.Note != "" {
+		fmt.Fprintf(w, "  note: %s\n", set.Note)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range set.Values {
+		fmt.Fprintf(table, "  %s\t%s\t-> %s\t%s\n", v.Tunable, v.Old, v.New, drift(&v))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	var err error
+	if set.Open() {
+		_, err = fmt.Fprintf(w, "  keep it: fullbore confirm %s\n", set.ID)
+	}
+	if set.Kept() {
+		_, err = fmt.Fprintf(w, "  undo it: fullbore revert %s\n", set.ID)
+	}
+	return err
+}
+
+// drift says how a value stands to what the set gave it.
+func drift(v *change.Value) string {
+	switch {
+	case v.State != change.Live:
+		return string(v.State)
+	case v.Now == "":
+		return "now unknown"
+	case v.Now == v.New:
+		return "as set"
+	default:
+		return "now " + v.Now
+	}
+}
+
+// age writes a duration in its largest unit: "3 days".
+func age(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		long time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		switch n := d / unit.long; {
+		case n == 1:
+			return "1 " + unit.name
+		case n > 1:
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return "0 seconds"
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fullbore/fullbore/lab"
+)
+
+// inLab runs this very command line on host a of a scenario, with `serve` on
+// host b as the far end. The lab is no special case: nothing else differs from
+// two real hosts.
+func inLab(app *app, scenario string) error {
+	s, err := lab.Load(scenario)
+	if err != nil {
+		return &hinted{err: err, hint: "see fullbore lab list", code: exitUsage}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	// Ctrl-C reaches the command on a, which puts both hosts back; only then may
+	// the lab go.
+	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx))
+	defer end()
+	l, err := lab.Start(ctx, s, lab.Options{})
+	if err != nil {
+		return err
+	}
+	if !isTerminal(app.stdout) {
+		_, _ = fmt.Fprintln(app.stderr, "..", "lab", s.Name+":", s.About)
+	} else {
+		_, _ = fmt.Fprintln(app.stderr, s.Draw())
+	}
+	token, err := serveOn(ctx, l.Host("b"), self)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+
+	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), l.Host("b").Address().String())...)
+	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+token)
+	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout, app.stderr
+	err = command.Start()
+	if err == nil {
+		err = waitInterrupted(app.ctx, command)
+	}
+	_, _ = fmt.Fprintln(app.stderr, "  ", l.Report())
+	if closed := l.Close(); closed != nil {
+		return closed
+	}
+	if failed := (*lab.ExitError)(nil); errors.As(err, &failed) {
+		return exitCode(failed.Code)
+	}
+	return err
+}
+
+// waitInterrupted waits for the command; when ctx ends, the command is told to
+// end too, and is still waited for.
+func waitInterrupted(ctx context.Context, command *lab.Cmd) error {
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	_ = command.Signal(syscall.SIGINT) // it may just have ended by itself
+	return <-ended
+}
+
+// serveWithin is how long a far end in the lab may take to listen: it only has
+// to make a key.
+const serveWithin = 10 * time.Second
+
+// serveOn starts a far end that allows changes, and gives its token.
+func serveOn(ctx context.Context, h *lab.Host, self string) (token string, err error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return "", fmt.Errorf("start the far end: %w", err)
+	}
+	defer reader.Close()
+	command := h.Command(ctx, self, "serve", "--allow-changes", "--json")
+	command.Stdout, command.Stderr = writer, &lastLines{}
+	err = command.Start()
+	writer.Close()
+	if err != nil {
+		return "", fmt.Errorf("start the far end: %w", err)
+	}
+	_ = reader.SetReadDeadline(time.Now().Add(serveWithin))
+	line, err := bufio.NewReader(io.LimitReader(reader, 64<<10)).ReadBytes('\n')
+	if err != nil {
+		return "", fmt.Errorf("start the far end: %w: %s", err, command.Stderr)
+	}
+	var listening serveDocument
+	if err := json.Unmarshal(line, &listening); err != nil {
+		return "", fmt.Errorf("start the far end: %w", err)
+	}
+	return listening.Token, nil
+}
+
+// withoutLab gives the command line without its --lab flag.
+func withoutLab(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--lab":
+			i++
+		case strings.HasPrefix(args[i], "--lab="):
+		default:
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// lastLines keeps the end of what a command said, for the error if it fails.
+type lastLines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lastLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	l.text = l.text[max(0, len(l.text)-4096):]
+	return len(p), nil
+}
+
+func (l *lastLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.TrimSpace(string(l.text))
+}

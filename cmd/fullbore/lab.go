@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/fullbore/fullbore/lab"
+)
+
+// labCmd is two hosts on this machine, joined by an emulated path.
+type labCmd struct {
+	List labListCmd `cmd:"" help:"List the built-in scenarios."`
+	Show labShowCmd `cmd:"" help:"Draw a scenario."`
+	Run  labRunCmd  `cmd:"" help:"Build a scenario and run a command on its host a."`
+	Exec labExecCmd `cmd:"" help:"Run a command on a host of a running lab."`
+}
+
+type labListCmd struct {
+	JSON bool `help:"Write one JSON document."`
+}
+
+func (c *labListCmd) Run(app *app) error {
+	if c.JSON {
+		return printJSON(app.stdout, lab.Builtin())
+	}
+	table := tabwriter.NewWriter(app.stdout, 0, 0, 2, ' ', 0)
+	for _, scenario := range lab.Builtin() {
+		_, _ = fmt.Fprintf(table, "%s\t%s\n", scenario.Name, scenario.About)
+	}
+	return table.Flush()
+}
+
+type labShowCmd struct {
+	Scenario string `arg:"" help:"Name of a built-in scenario, or a .yaml file."`
+	JSON     bool   `help:"Write one JSON document."`
+}
+
+func (c *labShowCmd) Run(app *app) error {
+	scenario, err := lab.Load(c.Scenario)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(app.stdout, scenario)
+	}
+	_, err = fmt.Fprint(app.stdout, scenario.Draw())
+	return err
+}
+
+type labRunCmd struct {
+	Scenario string   `arg:"" help:"Name of a built-in scenario, or a .yaml file."`
+	Command  []string `arg:"" passthrough:"" help:"Command for host a, after --. It finds the hosts' addresses in FULLBORE_A and FULLBORE_B."`
+}
+
+func (c *labRunCmd) Run(app *app) (err error) {
+	scenario, err := lab.Load(c.Scenario)
+	if err != nil {
+		return err
+	}
+	running, err := lab.Start(app.ctx, scenario, lab.Options{})
+	if err != nil {
+		return err
+	}
+	ran := foreground(app, running.Host("a"), c.Command)
+	_, _ = fmt.Fprintln(app.stderr, running.Report())
+	closed := running.Close()
+	if ran == nil {
+		return closed
+	}
+	return ran // what Close has to say stands in the report, too
+}
+
+type labExecCmd struct {
+	Lab     string   `help:"The lab's number, if several are running; within a lab, that one." placeholder:"PID" env:"FULLBORE_LAB_ID"`
+	Host    string   `arg:"" enum:"a,b" help:"Host: a or b."`
+	Command []string `arg:"" passthrough:"" help:"Command, after --."`
+}
+
+func (c *labExecCmd) Run(app *app) error {
+	host, err := lab.Attach(c.Lab, c.Host)
+	if err != nil {
+		return err
+	}
+	return foreground(app, host, c.Command)
+}
+
+// foreground runs a command on a host with this process's input and output. The
+// signals this process gets are the command's, so that it, and not the context
+// that they end, decides when to stop.
+func foreground(app *app, host *lab.Host, command []string) error {
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return usageError("no command given: put it after --")
+	}
+	cmd := host.Command(context.WithoutCancel(app.ctx), command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.stdin, app.stdout, app.stderr
+	err := cmd.RunForeground()
+	var exit *lab.ExitError
+	if errors.As(err, &exit) {
+		return exitCode(exit.Code)
+	}
+	return err
+}

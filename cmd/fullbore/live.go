@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/tune"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// newWatcher shows progress on stderr: one line that moves on a terminal, plain
+// lines anywhere else, nothing when quiet.
+func newWatcher(stderr io.Writer, quiet bool) tune.Watcher {
+	if quiet {
+		return silent{}
+	}
+	if file, ok := stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return &live{w: file}
+	}
+	return &plain{w: stderr}
+}
+
+// silent shows nothing.
+type silent struct{}
+
+func (silent) Phase(string)           {}
+func (silent) Progress(bulk.Progress) {}
+func (silent) Result(string)          {}
+
+// plain writes a line for each phase and result, and the rate every two seconds.
+type plain struct {
+	w    io.Writer
+	last time.Time
+}
+
+func (p *plain) Phase(text string) {
+	p.last = time.Now()
+	_, _ = fmt.Fprintln(p.w, "..", text)
+}
+
+func (p *plain) Progress(now bulk.Progress) {
+	if time.Since(p.last) < 2*time.Second {
+		return
+	}
+	p.last = time.Now()
+	_, _ = fmt.Fprintf(p.w, "   %s after %.0f s\n", now.Rate, now.At.Seconds())
+}
+
+func (p *plain) Result(text string) { _, _ = fmt.Fprintln(p.w, "  ", text) }
+
+// live redraws one line: what is being tried, the rate now, a sparkline.
+type live struct {
+	w     *os.File
+	phase string
+	rates []float64
+	drawn time.Time
+}
+
+func (l *live) Phase(text string) {
+	l.phase, l.rates = text, nil
+	l.draw()
+}
+
+// redraw at most this often: more only flickers.
+const redraw = 100 * time.Millisecond
+
+// sparkWidth is how many of the latest rates the line shows.
+const sparkWidth = 32
+
+func (l *live) Progress(p bulk.Progress) {
+	if time.Since(l.drawn) < redraw {
+		return
+	}
+	l.rates = append(l.rates, float64(p.Rate))
+	if len(l.rates) > sparkWidth {
+		l.rates = l.rates[1:]
+	}
+	l.draw()
+}
+
+func (l *live) Result(text string) {
+	_, _ = fmt.Fprintf(l.w, "\r\x1b[K\x1b[1m%s\x1b[0m\n    %s\n", l.fit(l.phase, 0), text)
+}
+
+func (l *live) draw() {
+	l.drawn = time.Now()
+	status := ""
+	if n := len(l.rates); n > 0 {
+		status = fmt.Sprintf("  %s %s", sparkline(l.rates), unit.Rate(l.rates[n-1]))
+	}
+	_, _ = fmt.Fprintf(l.w, "\r\x1b[K%s%s", l.fit(l.phase, len([]rune(status))), status)
+}
+
+// fit shortens text so that it shares the terminal's line with reserved columns.
+func (l *live) fit(text string, reserved int) string {
+	width, _, err := term.GetSize(int(l.w.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	runes := []rune(text)
+	if room := max(10, width-reserved-1); len(runes) > room {
+		return string(runes[:room-1]) + "…"
+	}
+	return text
+}
+
+// sparkline draws rates as bars, the highest at full height.
+func sparkline(rates []float64) string {
+	bars := []rune("▁▂▃▄▅▆▇█")
+	top := 0.0
+	for _, r := range rates {
+		top = max(top, r)
+	}
+	var b strings.Builder
+	for _, r := range rates {
+		i := 0
+		if top > 0 {
+			i = int(r / top * float64(len(bars)-1))
+		}
+		b.WriteRune(bars[max(0, min(i, len(bars)-1))])
+	}
+	return b.String()
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line: one field a verb, each in a file of its own.
+type cli struct {
+	Tune     tuneCmd     `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
+	Test     testCmd     `cmd:"" help:"Run a transfer and report goodput."`
+	Diagnose diagnoseCmd `cmd:"" help:"Say what limits this path, with evidence."`
+	Plan     planCmd     `cmd:"" help:"Show the changes that would help, without making them."`
+	Apply    applyCmd    `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
+	Confirm  confirmCmd  `cmd:"" help:"Keep an applied change set."`
+	Revert   revertCmd   `cmd:"" help:"Undo a change set."`
+	Status   statusCmd   `cmd:"" help:"Show change sets on this host, and drift."`
+	Facts    factsCmd    `cmd:"" help:"Show what is known of this host."`
+	Lab      labCmd      `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
+	Serve    serveCmd    `cmd:"" help:"Be the far end."`
+	Watchdog watchdogCmd `cmd:"" hidden:"" help:"Revert a change set that nobody confirms."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+}
+
+// app is what a verb needs of the world.
+type app struct {
+	ctx    context.Context
+	args   []string // the whole command line
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// Exit codes, the same for every verb (docs/json.md).
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3 // would lower, not allowed, not confirmed
+	exitBelow   = 4 // measured, but below what was asked
+)
+
+// exitCode is an error that only carries the exit code of the process: what
+// there was to say has been said.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// hinted is an error with a sentence on what to do about it.
+type hinted struct {
+	err  error
+	hint string
+	code int
+}
+
+func (h *hinted) Error() string { return h.err.Error() }
+func (h *hinted) Unwrap() error { return h.err }
+
+// usageError says that the command line itself is wrong.
+func usageError(format string, args ...any) error {
+	return &hinted{err: fmt.Errorf(format, args...), hint: "see fullbore --help", code: exitUsage}
+}
+
+// run is the program: main without the process around it.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+
+	var commands cli
+	exited := -1
+	parser, err := kong.New(&commands,
+		kong.Name("fullbore"),
+		kong.Description("Runs a bulk path at full bore: measures it from both ends, names what limits it, changes that, proves the gain, and can undo it."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "fullbore: build the command line:", err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help has been printed
+		return exited
+	}
+	if err != nil {
+		return conclude(stderr, usageError("%w", err))
+	}
+	err = parsed.Run(&app{ctx: ctx, args: args, stdin: stdin, stdout: stdout, stderr: stderr})
+	return conclude(stderr, err)
+}
+
+// conclude prints an error with its hint, and gives the exit code.
+func conclude(stderr io.Writer, err error) int {
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	if err == nil {
+		return exitDone
+	}
+	_, _ = fmt.Fprintln(stderr, "fullbore:", err)
+	var hint *hinted
+	if errors.As(err, &hint) {
+		if hint.hint != "" {
+			_, _ = fmt.Fprintln(stderr, "  hint:", hint.hint)
+		}
+		return hint.code
+	}
+	return exitFailed
+}
+
+// printJSON writes one indented document.
+func printJSON(w io.Writer, document any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/tune"
+)
+
+type tuneCmd struct {
+	Target
+	Direction string        `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
+	Parallel  int           `short:"P" default:"1" help:"TCP connections of each transfer."`
+	Budget    time.Duration `default:"90s" help:"Test traffic to spend at most, in time."`
+	Apply     string        `enum:"none,live,persist" default:"live" help:"What becomes of what helped: none (prove it, then put it back), live (until the next boot), persist."`
+	DryRun    bool          `help:"Measure, explain and plan; change nothing."`
+	JSON      bool          `help:"One JSON document on stdout."`
+}
+
+func (c *tuneCmd) Run(app *app) error {
+	if c.Budget < tune.MinBudget {
+		return usageError("budget %v is too small: a baseline and one try need at least %v, and more on a long path", c.Budget, tune.MinBudget)
+	}
+	if c.Lab != "" {
+		return inLab(app, c.Lab)
+	}
+	far, err := c.dial(app)
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	changes, err := openChanges(app.ctx)
+	if err != nil {
+		return err
+	}
+	result, err := tune.Run(app.ctx, tune.Near{Facts: host.Collect, Changes: changes}, far, tune.Options{
+		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget,
+		Apply: tune.Mode(c.Apply), DryRun: c.DryRun, Watch: newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)),
+	})
+	if c.JSON {
+		if err := printJSON(app.stdout, result); err != nil {
+			return err
+		}
+	} else if err == nil || result.Before.Goodput > 0 {
+		_, _ = fmt.Fprintln(app.stdout)
+		report.Tune(app.stdout, result)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &hinted{err: errors.New("interrupted: both hosts are as they were"), code: exitFailed}
+	case errors.Is(err, tune.ErrBudget):
+		return &hinted{err: err, hint: "fullbore tune --budget 90s", code: exitUsage}
+	}
+	return err
+}
+
+// openChanges gives this host's change sets; expired ones are reverted first.
+func openChanges(ctx context.Context) (change.Host, error) {
+	manager, err := change.NewManager(change.DefaultDir(), change.Kernel{})
+	if err != nil {
+		return nil, err
+	}
+	return manager, manager.Expire(ctx)
+}

@@ -1,0 +1,53 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// add appends a fact. A figure that is not a number says nothing and is left
+// out (and JSON has no form for it).
+func (f *Finding) add(name string, value float64, unit, format string, args ...any) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return
+	}
+	f.Evidence = append(f.Evidence, Fact{Name: name, Value: value, Unit: unit, Says: fmt.Sprintf(format, args...)})
+}
+
+// addGoodput and its kin are facts that most findings share.
+func (f *Finding) addGoodput(v *view) {
+	f.add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
+}
+
+func (f *Finding) addRTT(v *view) {
+	f.add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
+}
+
+func (f *Finding) addShare(name string, share float64, format string, args ...any) {
+	f.add(name, 100*share, "%", "%.3g %% %s", 100*share, fmt.Sprintf(format, args...))
+}
+
+// confidence weighs independent signs: one strong sign is as likely right as
+// wrong, every further one that agrees halves the doubt, every one that
+// contradicts doubles it. It orders and compares findings; it is not a measured
+// frequency.
+func confidence(agree, contradict int) float64 {
+	doubt := 0.5 * math.Pow(0.5, float64(agree)) * math.Pow(2, float64(contradict))
+	return math.Round(100*(1-min(1, doubt))) / 100
+}
+
+// count is how many of the signs hold.
+func count(signs ...bool) int {
+	n := 0
+	for _, s := range signs {
+		if s {
+			n++
+		}
+	}
+	return n
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

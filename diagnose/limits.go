@@ -1,0 +1,117 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// The highest goodput that each part alone would allow. A finding predicts the
+// lowest of those that remain once its own limit is gone.
+
+// payloadShare is the part of an IP packet that is payload on this path:
+// 1448/1500 with timestamps at MTU 1500.
+func (v *view) payloadShare() float64 {
+	mss := v.mss()
+	if mss <= 0 {
+		return 1448.0 / 1500
+	}
+	mtu := float64(v.senders[0].last().TCP.PMTU)
+	if d := v.direction(); mtu < mss && d != nil {
+		mtu = float64(d.MTU.Bytes)
+	}
+	if mtu < mss {
+		mtu = mss + 52 // IPv4 and TCP headers with timestamps
+	}
+	return mss / mtu
+}
+
+// capacity is the probed rate of the narrowest link. It is not known when
+// nothing was measured, when only a lower bound was, or when the transfer
+// itself proved it wrong by a tenth.
+func (v *view) capacity() (c path.Capacity, known bool) {
+	d := v.direction()
+	if d == nil {
+		return path.Capacity{Assumed: true}, false
+	}
+	c = d.Capacity
+	if !(c.Rate > 0 && c.Rate < fastest && c.High < fastest) {
+		return path.Capacity{Assumed: true}, false
+	}
+	known = !c.Assumed && c.High > 0 && float64(v.goodput) <= 1.1*float64(c.High)*v.payloadShare()
+	return c, known
+}
+
+// fastest is beyond any link: what claims more is not a measurement.
+const fastest = 10_000 * unit.Gbps
+
+// pathLimit is the goodput of a full bottleneck. Where the capacity is not
+// known it is a guess for predictions only: the assumed rate, or twice what was
+// already reached.
+func (v *view) pathLimit() (limit unit.Rate, known bool) {
+	c, known := v.capacity()
+	if known {
+		return unit.Rate(float64(c.Rate) * v.payloadShare()), true
+	}
+	guess := max(path.AssumedRate, c.Rate)
+	return max(unit.Rate(float64(guess)*v.payloadShare()), 2*v.goodput), false
+}
+
+// receiverLimit is the goodput of the receiver's largest window; infinite if
+// its host does not tell.
+func (v *view) receiverLimit() unit.Rate {
+	buffer := tunable(v.ReceiverHost, rmem, 2)
+	if fixed := v.Transfer.Spec.RecvBuf; fixed > 0 {
+		buffer = v.buffer(v.receivers, received)
+	}
+	return v.bufferLimit(ReceiverWindow(buffer))
+}
+
+// senderLimit is the same of the send buffer.
+func (v *view) senderLimit() unit.Rate {
+	buffer := tunable(v.SenderHost, wmem, 2)
+	if fixed := v.Transfer.Spec.SendBuf; fixed > 0 {
+		buffer = v.buffer(v.senders, queued)
+	}
+	return v.bufferLimit(SenderWindow(buffer))
+}
+
+func (v *view) bufferLimit(window unit.Size) unit.Rate {
+	if window <= 0 || v.rtt <= 0 {
+		return unit.Rate(math.Inf(1))
+	}
+	return WindowRate(window, v.rtt) * unit.Rate(max(1, len(v.senders)))
+}
+
+// lossLimit is the goodput that the congestion control reaches with the loss
+// seen; infinite without loss.
+func (v *view) lossLimit() unit.Rate {
+	window := LossWindow(v.congestion(), v.loss.rate, v.rtt) * v.mss()
+	if math.IsNaN(window) || math.IsInf(window, 0) || window <= 0 || v.rtt <= 0 {
+		return unit.Rate(math.Inf(1))
+	}
+	return unit.Rate(window*8/v.rtt.Seconds()) * unit.Rate(len(v.senders))
+}
+
+// predict completes a finding with the goodput that its action brings: the
+// lowest of the limits that remain.
+func (v *view) predict(f *Finding, remaining ...unit.Rate) *Finding {
+	limit, known := v.pathLimit()
+	name := "the path"
+	if !known {
+		name = "the path, whose capacity is assumed, not measured"
+	}
+	for _, r := range remaining {
+		if r < limit {
+			limit, name = r, "the next limit"
+		}
+	}
+	f.Predicted = max(limit, v.goodput)
+	f.Gain = 1
+	if v.goodput > 0 {
+		f.Gain = float64(f.Predicted) / float64(v.goodput)
+	}
+	f.add("predicted_goodput", float64(f.Predicted), "b/s", "%v after that, by %s", f.Predicted, name)
+	return f
+}

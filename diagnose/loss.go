@@ -1,0 +1,69 @@
+package diagnose
+
+import (
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/stat"
+)
+
+// loss is what the sender saw of loss in the measured time.
+type loss struct {
+	packets  float64       // retransmitted
+	share    float64       // retransmitted bytes of all sent bytes
+	events   float64       // times the congestion control had to react: one a window, however many packets it lost
+	rate     float64       // events per packet sent: the p of response functions
+	rttAt    time.Duration // smoothed round-trip time just before, median; 0 without loss
+	clumped  float64       // packets lost an event
+	sawCause bool          // events come from the kernel's counters, not from counting packets
+}
+
+// recoveries count reactions to loss (SNMP names of net/ipv4/proc.c).
+var recoveries = []string{"TcpExt.TCPSackRecovery", "TcpExt.TCPRenoRecovery", "TcpExt.TCPTimeouts"}
+
+func (v *view) findLoss() loss {
+	var l loss
+	l.packets = sum(v.senders, func(f flow) float64 {
+		return f.delta(func(t *bulk.TCPInfo) uint64 { return uint64(t.TotalRetrans) })
+	})
+	resent := sum(v.senders, func(f flow) float64 {
+		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesRetrans })
+	})
+	bytes := sum(v.senders, func(f flow) float64 {
+		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesSent })
+	})
+	segments := sum(v.senders, func(f flow) float64 {
+		return f.delta(func(t *bulk.TCPInfo) uint64 { return uint64(t.DataSegsOut) })
+	})
+	l.share = ratio(resent, bytes)
+	if l.packets == 0 {
+		return l
+	}
+	l.events = l.packets // an upper bound; the counters, where there are any, also count other connections
+	counters := v.end(true).Counters
+	counted := 0.0
+	for _, name := range recoveries {
+		counted += float64(max(0, counters[name]))
+	}
+	if counted > 0 && counted <= l.packets {
+		l.events, l.sawCause = counted, true
+	}
+	l.rate = ratio(l.events, segments)
+	l.clumped = ratio(l.packets, l.events)
+
+	var before []float64
+	for _, f := range v.senders {
+		earlier := f.base
+		for i := range f.measured {
+			s := &f.measured[i]
+			if s.TCP.TotalRetrans > earlier.TCP.TotalRetrans && earlier.TCP.RTT > 0 {
+				before = append(before, float64(earlier.TCP.RTT))
+			}
+			earlier = s
+		}
+	}
+	if len(before) > 0 {
+		l.rttAt = time.Duration(stat.Median(before) * float64(time.Microsecond))
+	}
+	return l
+}

@@ -1,0 +1,69 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// hystart counters tell that CUBIC left slow start early (TcpExt).
+var hystart = []string{"TcpExt.TCPHystartTrainDetect", "TcpExt.TCPHystartDelayDetect"}
+
+// shortTransfer: windows were still opening when it ended; or CUBIC left slow
+// start early and grows too slowly for a long fat path.
+func shortTransfer(v *view) *Finding {
+	limit, known := v.pathLimit()
+	growing := v.growing(congestionWindow) || v.growing(window)
+	climbing := v.climb() > 1.05
+	slow := v.cwndFull() > 0.5 && known && !v.queued(v.rtt)
+	if v.loss.packets > 0 || v.rwnd > 0.5 && !growing || v.sndbuf > 0.5 || v.atCapacity() || !(growing && climbing) && !slow {
+		return nil
+	}
+	early := 0.0
+	for _, name := range hystart {
+		early += float64(v.end(true).Counters[name])
+	}
+	f := &Finding{
+		Cause:      ShortTransfer,
+		Confidence: confidence(count(climbing, growing, slow), count(!climbing)),
+		Says: fmt.Sprintf("Nothing held the transfer back but time: its window was still opening when it ended, and the last quarter carried %.2g times as much as the one before. %v is an average over that climb, not what the path can do.",
+			v.climb(), v.goodput),
+		Action: "measure longer; if it stays so, a congestion control that finds the rate sooner, such as bbr",
+		weight: max(v.cwndFull(), 0.5),
+	}
+	f.addGoodput(v)
+	f.addRTT(v)
+	f.add("climb", v.climb(), "x", "the last quarter carried %.2g times as much as the one before", v.climb())
+	cwnd := unit.Size(sum(v.senders, func(f flow) float64 { return f.median(congestionWindow) }))
+	f.add("congestion_window", float64(cwnd), "B", "congestion window: %v", cwnd)
+	f.addShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
+	if known {
+		f.add("path_goodput", float64(limit), "b/s", "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
+	}
+	if early > 0 {
+		f.add("hystart_exits", early, "", "%s left slow start early (HyStart) %.0f times", v.congestion(), early)
+	}
+	return v.predict(f, v.receiverLimit(), v.senderLimit())
+}
+
+func congestionWindow(s *bulk.Sample) float64 { return float64(s.TCP.SndCwnd) * float64(s.TCP.SndMSS) }
+
+// climb is how much more the last quarter of the measured time carried than the
+// quarter before it.
+func (v *view) climb() float64 {
+	before, after := 0.0, 0.0
+	for _, f := range v.senders {
+		n := len(f.measured)
+		if n < 8 {
+			return 1
+		}
+		half, late, last := &f.measured[n/2], &f.measured[n*3/4], f.last()
+		before += ratio(float64(late.TCP.BytesAcked)-float64(half.TCP.BytesAcked), (late.At - half.At).Seconds())
+		after += ratio(float64(last.TCP.BytesAcked)-float64(late.TCP.BytesAcked), (last.At - late.At).Seconds())
+	}
+	if before <= 0 {
+		return 1
+	}
+	return after / before
+}

@@ -1,0 +1,99 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/lab/wire"
+)
+
+// agentMarker in the environment makes a process a lab's host.
+const agentMarker = "FULLBORE_LAB_AGENT"
+
+// Descriptors that the owner gives an agent.
+const (
+	controlFD = 3 // connection to the owner; its end is the lab's end
+	listenFD  = 4 // where commands come from
+)
+
+// AgentMain returns at once, unless this process was executed to be the host of
+// a lab: then it is that host until the lab ends, and never returns.
+func AgentMain() {
+	if os.Getenv(agentMarker) == "" {
+		return
+	}
+	if err := os.Unsetenv(agentMarker); err != nil {
+		os.Exit(1)
+	}
+	if err := agentMain(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "fullbore lab host:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// agentMain serves the owner until it closes the connection. This process is
+// the first of its process namespace: when it exits the kernel kills the rest.
+func agentMain() error {
+	unix.CloseOnExec(controlFD)
+	unix.CloseOnExec(listenFD)
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE) // the owner's end decides, nothing else
+	owner, err := filePeer(os.NewFile(controlFD, "owner"))
+	if err != nil {
+		return err
+	}
+	listenFile := os.NewFile(listenFD, "commands")
+	listener, err := net.FileListener(listenFile)
+	if err != nil {
+		return fmt.Errorf("listen for commands: %w", err)
+	}
+	_ = listenFile.Close() // the listener has a duplicate
+
+	first, _, err := owner.receive()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if first.Setup == nil {
+		return fmt.Errorf("expected the host's description first")
+	}
+	tun, err := first.Setup.apply()
+	if err != nil {
+		return owner.send(&message{Error: err.Error()})
+	}
+	if err := owner.send(&message{Ready: true}, tun); err != nil {
+		return err
+	}
+	_ = tun.Close() // the owner's copy keeps the device
+
+	go newRunner(first.Setup.environment()).serve(listener)
+	for {
+		request, _, err := owner.receive()
+		if err != nil {
+			return nil // the owner is gone: so is the lab
+		}
+		switch {
+		case request.Traffic != nil:
+			for _, t := range request.Traffic {
+				go t.send(first.Setup.Peer)
+			}
+		case request.Query:
+			drops, err := wire.RingDrops(device)
+			reply := &message{Count: &counters{RingDrops: drops}}
+			if err != nil {
+				reply = &message{Error: err.Error()}
+			}
+			if err := owner.send(reply); err != nil {
+				return nil
+			}
+		}
+	}
+}

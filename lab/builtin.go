@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"sync"
+)
+
+//go:embed scenarios/*.yaml
+var scenarioFiles embed.FS
+
+var builtins = sync.OnceValue(func() []*Scenario {
+	entries, err := scenarioFiles.ReadDir("scenarios")
+	if err != nil {
+		panic(err) // embedded: cannot fail in a binary that was tested
+	}
+	var all []*Scenario
+	for _, entry := range entries {
+		file := path.Join("scenarios", entry.Name())
+		data, err := scenarioFiles.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		scenario, err := Parse(file, data)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, scenario)
+	}
+	return all
+})
+
+// Builtin gives the scenarios that are part of the program, by name.
+func Builtin() []*Scenario { return builtins() }
+
+func builtin(name string) (*Scenario, error) {
+	var names []string
+	for _, scenario := range builtins() {
+		if scenario.Name == name {
+			return scenario, nil
+		}
+		names = append(names, scenario.Name)
+	}
+	return nil, fmt.Errorf("unknown scenario %q%s: see fullbore lab list, or name a .yaml file", name, didYouMean(name, names))
+}

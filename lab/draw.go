@@ -1,0 +1,109 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Draw shows the hosts and the path between them as text.
+func (s *Scenario) Draw() string {
+	p := &s.Path
+	forward, reverse := p.draw(&p.AToB), p.draw(p.BToA)
+	length := max(utf8.RuneCountInString(forward[0]), utf8.RuneCountInString(reverse[0]))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", s.Name)
+	if s.About != "" {
+		fmt.Fprintf(&b, ": %s", s.About)
+	}
+	middle := fmt.Sprintf("MTU %d, RTT %s", p.MTU, unit.Milliseconds(p.RTT()))
+	fmt.Fprintf(&b, "\n\n  ┌───┐ ──%s─▶ ┌───┐\n", pad(forward[0], "─", length))
+	fmt.Fprintf(&b, "  │ a │   %s   │ b │\n", pad(middle, " ", length))
+	fmt.Fprintf(&b, "  └───┘ ◀─%s── └───┘\n\n", pad(reverse[0], "─", length))
+	for _, d := range []struct {
+		name  string
+		notes []string
+		d     *Direction
+	}{{"a to b", forward[1:], &p.AToB}, {"b to a", reverse[1:], p.BToA}} {
+		fmt.Fprintf(&b, "  %s  BDP %s; one TCP flow at most %s\n", d.name, p.BDP(d.d), p.Goodput(d.d))
+		for _, note := range d.notes {
+			fmt.Fprintf(&b, "          %s\n", note)
+		}
+	}
+	s.Hosts.A.draw(&b, "a")
+	s.Hosts.B.draw(&b, "b")
+	for _, t := range s.Traffic {
+		fmt.Fprintf(&b, "  traffic %d flows %s to %s, from %s on\n", t.Flows, t.From, t.To, t.Start)
+	}
+	if s.Expect.Cause != "" {
+		fmt.Fprintf(&b, "  expect  %s\n", s.Expect.Cause)
+	}
+	return b.String()
+}
+
+// draw gives the label of one direction's arrow, and what else happens there.
+func (p *Path) draw(d *Direction) []string {
+	delay := unit.Milliseconds(d.Delay.duration())
+	if d.Jitter > 0 {
+		delay += " ± " + unit.Milliseconds(d.Jitter.duration())
+	}
+	queue := "queue of 1 bdp"
+	if d.Queue != (Queue{}) {
+		queue = "queue of " + d.Queue.String()
+		if d.Queue.Packets == 0 && d.Queue.Bytes == 0 {
+			queue += " (" + d.Queue.size(d.Rate.rate(), p.BDP(d)).String() + ")"
+		}
+	}
+	all := []string{" " + queue + " ── " + d.Rate.String() + " ── " + delay + " "}
+	note := func(present bool, format string, args ...any) {
+		if present {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	note(d.BlackHoleAbove > 0, "packets above %d bytes vanish", d.BlackHoleAbove)
+	note(d.Policer.Rate > 0, "policed to %s, bursts of %s", d.Policer.Rate, d.Policer.Burst)
+	note(d.Loss.Loss > 0, "loses %s", d.Loss)
+	note(d.ECN.Above != (Queue{}), "marks ECN above %s of queue", d.ECN.Above)
+	note(d.Reorder.Share > 0, "reorders %s by %s", d.Reorder.Share, d.Reorder.By)
+	note(d.Duplicate > 0, "duplicates %s", d.Duplicate)
+	note(d.Corrupt > 0, "corrupts %s", d.Corrupt)
+	note(d.MSSClamp > 0, "clamps the MSS to %d", d.MSSClamp)
+	note(len(d.Strip) > 0, "strips %s from SYNs", strings.Join(d.Strip, ", "))
+	note(d.Seed > 0, "seed %d", d.Seed)
+	return all
+}
+
+func (h *HostSpec) draw(b *strings.Builder, name string) {
+	var lines []string
+	add := func(present bool, format string, args ...any) {
+		if present {
+			lines = append(lines, fmt.Sprintf(format, args...))
+		}
+	}
+	add(h.Congestion != "", "congestion control %s", h.Congestion)
+	add(h.CPUs > 0, "%v CPUs", h.CPUs)
+	add(h.SlowReader > 0, "receivers read at %s", h.SlowReader)
+	add(h.SlowWriter > 0, "senders write at %s", h.SlowWriter)
+	add(h.Shape > 0, "egress shaped to %s", h.Shape)
+	for _, key := range slices.Sorted(maps.Keys(h.Sysctl)) {
+		add(true, "%s = %s", key, h.Sysctl[key])
+	}
+	for i, line := range lines {
+		label := ""
+		if i == 0 {
+			label = "host " + name
+		}
+		fmt.Fprintf(b, "  %-7s %s\n", label, line)
+	}
+}
+
+// pad centres text in a line of the filler.
+func pad(text, filler string, length int) string {
+	missing := length - utf8.RuneCountInString(text)
+	left := missing / 2
+	return strings.Repeat(filler, left) + text + strings.Repeat(filler, missing-left)
+}

@@ -1,0 +1,116 @@
+// Package lab makes a scenario real: two hosts, each with a kernel TCP stack of
+// its own in namespaces of its own, joined by an emulated path.
+//
+// The process that calls [Start] runs the path (package wire). Each host is an
+// agent: this very program, executed again as the first process of its own
+// network, mount, process, host name and IPC namespaces. The agent sets the
+// host up, hands over its TUN device, and then runs commands on request. When
+// the process that started the lab ends, however it ends, the agents do, and
+// with them the kernel takes down every process and namespace of the lab.
+//
+// A program that starts labs calls [AgentMain] before anything else, also in
+// TestMain.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/fullbore/fullbore/lab/wire"
+)
+
+// Addresses of the hosts. They are from the ranges for benchmarks (RFC 2544)
+// and private use (RFC 4193), the same in all labs: no lab sees another.
+var (
+	addressA  = netip.MustParseAddr("198.18.0.1")
+	addressB  = netip.MustParseAddr("198.18.0.2")
+	address6A = netip.MustParseAddr("fd00:198:18::1")
+	address6B = netip.MustParseAddr("fd00:198:18::2")
+)
+
+// Options of a lab.
+type Options struct{}
+
+// Lab is a running scenario.
+type Lab struct {
+	scenario *Scenario
+	a, b     *Host
+	system   // what the operating system needs to run and to end it
+}
+
+// Host is one of the two ends of the path.
+type Host struct {
+	name     string
+	address  netip.Addr
+	address6 netip.Addr
+	agent    // the process that is the host
+}
+
+// Host gives the host "a" or "b"; nil for any other name.
+func (l *Lab) Host(name string) *Host {
+	switch name {
+	case "a":
+		return l.a
+	case "b":
+		return l.b
+	}
+	return nil
+}
+
+// Scenario is what the lab was made from.
+func (l *Lab) Scenario() *Scenario { return l.scenario }
+
+// Name is "a" or "b", which is also the host name inside.
+func (h *Host) Name() string { return h.name }
+
+// Address is the host's IPv4 address on the path.
+func (h *Host) Address() netip.Addr { return h.address }
+
+// Address6 is the host's IPv6 address on the path.
+func (h *Host) Address6() netip.Addr { return h.address6 }
+
+// direction gives the wire what the scenario says of one direction.
+func (p *Path) direction(d *Direction) wire.Direction {
+	queue := func(q Queue) wire.Queue {
+		return wire.Queue{Packets: q.Packets, Bytes: q.size(d.Rate.rate(), p.BDP(d))}
+	}
+	out := wire.Direction{
+		Rate:           d.Rate.rate(),
+		Delay:          d.Delay.duration(),
+		Jitter:         d.Jitter.duration(),
+		Queue:          queue(d.Queue),
+		Reorder:        wire.Reorder{Share: float64(d.Reorder.Share), By: d.Reorder.By.duration()},
+		Duplicate:      float64(d.Duplicate),
+		Corrupt:        float64(d.Corrupt),
+		BlackHoleAbove: d.BlackHoleAbove,
+		MSSClamp:       d.MSSClamp,
+		Strip:          d.Strip,
+		Seed:           d.Seed,
+	}
+	out.Policer.Rate, out.Policer.Burst = d.Policer.Rate.rate(), d.Policer.Burst.size()
+	out.ECN.AbovePackets, out.ECN.AboveBytes = queue(d.ECN.Above).Packets, queue(d.ECN.Above).Bytes
+	if d.Loss.Model == "" {
+		out.Loss.Random = float64(d.Loss.Loss)
+	} else {
+		out.Loss.Gilbert = wire.Gilbert{P: float64(d.Loss.P), R: float64(d.Loss.R), Loss: float64(d.Loss.Loss)}
+	}
+	return out
+}
+
+// ExitError says that a command ran and failed.
+type ExitError struct {
+	Code   int    // as a shell has it: 128 + number for a signal
+	Signal string // name of the signal that ended it, if one did
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != "" {
+		return "ended by signal " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// ErrInvalid is wrapped by errors that say that the lab itself, not the path,
+// lost packets, so that nothing measured in it stands.
+var ErrInvalid = errors.New("the lab itself lost packets: results are not valid")

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fullbore/fullbore/lab/wire"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Report is what the path of a lab did so far.
+type Report struct {
+	Scenario string              `json:"scenario"`
+	AToB     wire.DirectionStats `json:"a_to_b"`
+	BToA     wire.DirectionStats `json:"b_to_a"`
+	// Packets that the hosts' TUN devices dropped because this machine did not
+	// take them in time: losses of the lab, not of the path.
+	RingDropsA uint64 `json:"ring_drops_a"`
+	RingDropsB uint64 `json:"ring_drops_b"`
+}
+
+// Invalid is an error that wraps [ErrInvalid] if the lab itself lost packets.
+func (r Report) Invalid() error {
+	var lost []string
+	for _, d := range []struct {
+		name  string
+		stats wire.DirectionStats
+		ring  uint64
+	}{{"a to b", r.AToB, r.RingDropsA}, {"b to a", r.BToA, r.RingDropsB}} {
+		for _, fault := range []struct {
+			count uint64
+			what  string
+		}{
+			{d.ring, "dropped by the TUN ring"},
+			{d.stats.Drops.Malformed, "could not be cut"},
+			{d.stats.Drops.Overrun, "above what the path can hold"},
+			{d.stats.WriteErrors, "refused by the TUN device"},
+		} {
+			if fault.count > 0 {
+				lost = append(lost, fmt.Sprintf("%s %d %s", d.name, fault.count, fault.what))
+			}
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrInvalid, strings.Join(lost, ", "))
+}
+
+// String is one line for people.
+func (r Report) String() string {
+	line := fmt.Sprintf("lab %s: a to b %s; b to a %s", r.Scenario, direction(r.AToB), direction(r.BToA))
+	if err := r.Invalid(); err != nil {
+		line += "; " + err.Error()
+	}
+	return line
+}
+
+func direction(s wire.DirectionStats) string {
+	text := fmt.Sprintf("%s late p50 %s p99 %s", unit.Size(s.BytesOut), unit.Milliseconds(s.Lateness.P50), unit.Milliseconds(s.Lateness.P99))
+	for _, event := range []struct {
+		count uint64
+		what  string
+	}{
+		{s.Drops.Queue, "dropped by the queue"},
+		{s.Drops.Loss, "lost"},
+		{s.Drops.Policer, "dropped by the policer"},
+		{s.Drops.BlackHole, "in the black hole"},
+		{s.Marked, "marked"},
+		{s.Duplicated, "duplicated"},
+		{s.Reordered, "reordered"},
+		{s.Corrupted, "corrupted"},
+	} {
+		if event.count > 0 {
+			text += fmt.Sprintf(", %d %s", event.count, event.what)
+		}
+	}
+	return text
+}

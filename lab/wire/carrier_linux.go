@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// carrier is the thread of one direction: it takes packets from the device src,
+// has the lane decide about them, and gives them to the device dst when due.
+type carrier struct {
+	lane           *lane
+	src, dst, stop int
+	stopping       *atomic.Bool // as stop, for when there is no time to poll
+	epoch          time.Time
+	arena          arena
+
+	err      error // why it stopped early
+	writeErr error // the last one
+
+	headers [vnetLen + maxHeader]byte // of the chunk being written
+	scratch [bufferSize]byte          // of the corrupted segment being written
+	iov     [2]unix.Iovec
+}
+
+func (c *carrier) now() int64 { return int64(time.Since(c.epoch)) }
+
+// run works until it is stopped. Reading and writing alternate, so that
+// neither arrivals nor departures wait for more than a few of the others.
+func (c *carrier) run() {
+	runtime.LockOSThread() // and never unlock: the thread ends with its settings
+	defer c.arena.close()
+	sharpen()
+	fds := []unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
+	for {
+		readable, err := c.sleep(fds)
+		if err != nil {
+			c.err = err
+			return
+		}
+		if fds[0].Revents != 0 {
+			return
+		}
+		for busy := true; busy && !c.stopping.Load(); {
+			if readable {
+				if readable, c.err = c.read(); c.err != nil {
+					return
+				}
+			}
+			busy = c.write() || readable
+		}
+	}
+}
+
+// sharpen makes the calling thread wake up on time, also where senders and
+// receivers keep all processors busy: real-time priority where that is allowed,
+// else a short time slice. It is best effort: what fails shows as lateness.
+func sharpen() {
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // ns; 50 us by default (prctl(2))
+	attr := unix.SchedAttr{
+		Size:     unix.SizeofSchedAttr,
+		Policy:   unix.SCHED_FIFO,
+		Priority: 1,
+		Flags:    unix.SCHED_FLAG_RESET_ON_FORK,
+	}
+	if unix.SchedSetAttr(0, &attr, 0) == nil {
+		return
+	}
+	attr.Policy, attr.Priority, attr.Runtime = unix.SCHED_NORMAL, 0, uint64(slice)
+	_ = unix.SchedSetAttr(0, &attr, 0)
+}
+
+// slice is the time slice that the threads ask for: the least that EEVDF grants
+// (0.1 ms, __setparam_fair in kernel/sched/syscalls.c). A thread with a shorter
+// slice has an earlier deadline and preempts others when it wakes up; it gets no
+// more time for it.
+const slice = 100 * time.Microsecond
+
+// sleep waits for a packet, for the next chunk to be due, or for stop.
+func (c *carrier) sleep(fds []unix.PollFd) (readable bool, err error) {
+	var timeout *unix.Timespec
+	if way := c.lane.next(); way != nil {
+		ts := unix.NsecToTimespec(max(0, way.at(0).due-c.now()))
+		timeout = &ts
+	}
+	fds[0].Revents, fds[1].Revents = 0, 0
+	_, err = unix.Ppoll(fds, timeout, nil)
+	switch {
+	case err == unix.EINTR:
+		return false, nil
+	case err != nil:
+		return false, os.NewSyscallError("ppoll", err)
+	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
+		return false, os.NewSyscallError("ppoll", unix.EBADFD)
+	}
+	return fds[1].Revents != 0, nil
+}
+
+// read takes one packet, if there is one.
+func (c *carrier) read() (bool, error) {
+	l := c.lane
+	buf, err := c.arena.next()
+	if err != nil {
+		return false, err
+	}
+	overrun := buf == nil
+	if overrun {
+		buf = c.scratch[:]
+	}
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(c.src), uintptr(unsafe.Pointer(&buf[0])), bufferSize)
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+		return false, nil
+	case errno != 0:
+		return false, os.NewSyscallError("read", errno)
+	}
+	l.count.reads.Add(1)
+	if overrun {
+		var p packet
+		if p.parse(buf[:n]) == nil {
+			l.count.segmentsIn.Add(uint64(p.segments))
+			l.count.bytesIn.Add(uint64(p.bytes(0, p.segments)))
+			l.count.overrun.Add(uint64(p.segments))
+		}
+		return true, nil
+	}
+	p, own := c.arena.packet(int(n))
+	if p.parse(own) != nil {
+		l.count.segmentsIn.Add(1)
+		l.count.bytesIn.Add(uint64(n))
+		l.count.malformed.Add(1)
+	} else {
+		l.admit(p, c.now())
+	}
+	if p.refs == 0 {
+		c.arena.release(p)
+	}
+	return true, nil
+}
+
+// write delivers what is due, a few chunks at most, and says whether it did.
+func (c *carrier) write() (wrote bool) {
+	for range 4 {
+		way := c.lane.next()
+		if way == nil {
+			return wrote
+		}
+		now := c.now()
+		next := way.at(0)
+		if next.due > now {
+			return wrote
+		}
+		errno := c.deliver(next)
+		if errno != 0 {
+			c.writeErr = os.NewSyscallError("write", errno)
+		}
+		c.lane.delivered(next, now, errno != 0)
+		p := next.packet
+		way.pop()
+		if p.refs--; p.refs == 0 {
+			c.arena.release(p)
+		}
+		wrote = true
+	}
+	return wrote
+}
+
+// deliver writes a chunk: the packet as it came where that is the same.
+func (c *carrier) deliver(ch *chunk) unix.Errno {
+	p := ch.packet
+	whole := p.buf
+	switch {
+	case ch.spoilt:
+		whole = p.spoil(c.scratch[:], ch.first, ch.ce, c.lane.chance.bit.IntN)
+	case ch.ce && p.segments == 1:
+		markCE(p.ip(), p.version)
+	case ch.ce || ch.n < p.segments:
+		header, payload := p.header(c.headers[:], ch.first, ch.n, ch.ce)
+		c.iov = [2]unix.Iovec{{Base: &header[0]}, {Base: &payload[0]}}
+		c.iov[0].SetLen(len(header))
+		c.iov[1].SetLen(len(payload))
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(c.dst), uintptr(unsafe.Pointer(&c.iov[0])), 2)
+		return errno
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(c.dst), uintptr(unsafe.Pointer(&whole[0])), uintptr(len(whole)))
+	return errno
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// offloads are what a TUN device may leave to us: checksums and cutting
+// super-packets of TCP over IPv4 and IPv6, also those that carry CWR.
+const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
+
+// OpenTUN creates the TUN device name in the network namespace of the calling
+// thread, with checksum and segmentation offloads and the given MTU. The device
+// is down and has no address; give it [TxQueueLen] too. It goes away with the
+// last descriptor.
+//
+// The file is blocking and therefore unknown to Go's poller, which would
+// otherwise be woken by each packet; [Start] works on a duplicate.
+func OpenTUN(name string, mtu int) (_ *os.File, err error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open /dev/net/tun: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			unix.Close(fd)
+		}
+	}()
+	req, err := unix.NewIfreq(name)
+	if err != nil {
+		return nil, fmt.Errorf("create TUN device %q: %w", name, err)
+	}
+	req.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
+		return nil, fmt.Errorf("create TUN device %q: %w", name, err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TUNSETVNETHDRSZ, vnetLen); err != nil {
+		return nil, fmt.Errorf("set header size of TUN device %q: %w", name, err)
+	}
+	if err := unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, offloads); err != nil {
+		return nil, fmt.Errorf("set offloads of TUN device %q: %w", name, err)
+	}
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("find TUN device %q: %w", name, err)
+	}
+	if err := netlink.LinkSetMTU(link, mtu); err != nil {
+		return nil, fmt.Errorf("set MTU %d of TUN device %q: %w", mtu, name, err)
+	}
+	return os.NewFile(uintptr(fd), "tun:"+name), nil
+}
+
+// RingDrops is how many packets and super-packets the TUN device name, in the
+// network namespace of the calling thread, dropped because they came faster than
+// the wire took them. Above 0, the path lost what it was not asked to lose, and
+// the run is void.
+func RingDrops(name string) (uint64, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return 0, fmt.Errorf("find TUN device %q: %w", name, err)
+	}
+	if s := link.Attrs().Statistics; s != nil {
+		return s.TxDropped, nil
+	}
+	return 0, fmt.Errorf("read statistics of TUN device %q: the kernel gave none", name)
+}

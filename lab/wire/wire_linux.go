@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Wire joins two TUN devices.
+type Wire struct {
+	carriers [2]*carrier
+	stop     int // eventfd that wakes both threads
+	stopping atomic.Bool
+	threads  sync.WaitGroup
+	close    func() error
+}
+
+// Start joins the devices a and b, which [OpenTUN] opened, perhaps in another
+// process. It works on duplicates of the descriptors, but switches the devices
+// to non-blocking. MTU is that of the devices. The wire carries traffic until
+// [Wire.Close].
+func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
+	if mtu < 68 || mtu > 65535 {
+		return nil, fmt.Errorf("start wire: MTU %d is not between 68 and 65535", mtu)
+	}
+	if err := aToB.check(mtu); err != nil {
+		return nil, fmt.Errorf("start wire: a to b: %w", err)
+	}
+	if err := bToA.check(mtu); err != nil {
+		return nil, fmt.Errorf("start wire: b to a: %w", err)
+	}
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("start wire: create eventfd: %w", err)
+	}
+	fdA, errA := duplicate(a)
+	fdB, errB := duplicate(b)
+	if err := errors.Join(errA, errB); err != nil {
+		for _, fd := range []int{fdA, fdB, stop} {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+		}
+		return nil, fmt.Errorf("start wire: %w", err)
+	}
+
+	w := &Wire{stop: stop}
+	w.close = sync.OnceValue(func() error { return w.shut(fdA, fdB) })
+	epoch := time.Now()
+	ab, ba := newLane(aToB, bToA.Delay, mtu), newLane(bToA, aToB.Delay, mtu)
+	w.carriers[0] = &carrier{lane: ab, src: fdA, dst: fdB}
+	w.carriers[1] = &carrier{lane: ba, src: fdB, dst: fdA}
+	for _, c := range w.carriers {
+		c.stop, c.stopping, c.epoch, c.arena.limit = stop, &w.stopping, epoch, MaxInFlight
+		w.threads.Go(c.run)
+	}
+	return w, nil
+}
+
+// duplicate makes a non-blocking descriptor of f's device without moving f itself
+// to Go's poller.
+func duplicate(f *os.File) (int, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return -1, fmt.Errorf("use %s: %w", f.Name(), err)
+	}
+	fd := -1
+	if e := conn.Control(func(own uintptr) {
+		if fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			err = unix.SetNonblock(fd, true)
+		}
+	}); e != nil {
+		err = e
+	}
+	if err != nil {
+		return fd, fmt.Errorf("duplicate %s: %w", f.Name(), err)
+	}
+	return fd, nil
+}
+
+// Stats reads the counters; they go on counting.
+func (w *Wire) Stats() Stats {
+	return Stats{AToB: w.carriers[0].lane.stats(), BToA: w.carriers[1].lane.stats()}
+}
+
+// Close stops the wire; what is on its way is lost. The devices stay as they are,
+// and the files that Start was given stay open. The error says what went wrong on
+// the way that no impairment asked for: then results got over this wire are void.
+// Drops of the devices' own rings are not visible here: see [RingDrops].
+func (w *Wire) Close() error { return w.close() }
+
+func (w *Wire) shut(fdA, fdB int) error {
+	w.stopping.Store(true)
+	_, err := unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	if err != nil { // the threads go on: leave them what they use
+		return fmt.Errorf("stop wire: %w", err)
+	}
+	w.threads.Wait()
+	for _, fd := range []int{fdA, fdB, w.stop} {
+		unix.Close(fd)
+	}
+	var errs []error
+	for i, c := range w.carriers {
+		name := [2]string{"a to b", "b to a"}[i]
+		if c.err != nil {
+			errs = append(errs, fmt.Errorf("wire %s stopped early: %w", name, c.err))
+		}
+		if n := c.lane.count.failed.Load(); n > 0 {
+			errs = append(errs, fmt.Errorf("wire %s: %d segments could not be written: %w", name, n, c.writeErr))
+		}
+		if n := c.lane.count.malformed.Load(); n > 0 {
+			errs = append(errs, fmt.Errorf("wire %s: %d super-packets could not be understood", name, n))
+		}
+		if n := c.lane.count.overrun.Load(); n > 0 {
+			errs = append(errs, fmt.Errorf("wire %s: %d segments dropped because %d bytes were on their way", name, n, MaxInFlight))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,192 @@
+package path
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Packet trains: packets that leave back to back are spread by the narrowest
+// link, and stay spread behind it, so that the rate at which a train arrives is
+// the capacity of that link (Dovrolis, Ramanathan, Moore: "Packet-dispersion
+// techniques and a capacity-estimation methodology", 2004). Long trains see
+// what cross traffic leaves over; these are as short as the timing allows.
+// What trains cannot see is a policer with a deep bucket: they pass within its
+// burst. A transfer shows it.
+const (
+	// targetDispersion is how long the measured part of a train should take to
+	// arrive: long against the 50-100 µs for which NICs, shapers and emulated
+	// paths collect packets, so that these are within 2-3 % of one train, and
+	// below 1 % of the median of all.
+	targetDispersion = 4 * time.Millisecond
+
+	pilotPackets  = 32 // the first train: 48 KB fit into any queue
+	minPackets    = 12 // fewer do not give the four batches that a rate needs
+	mostPilots    = 7
+	fewestTrains  = 6  // the fewest that give the median an interval of 95 %
+	mostTrains    = 16 // more hardly narrow it
+	trainsTime    = 1200 * time.Millisecond
+	senderLimited = 0.75 // of the dispersion spent sending: then the sender may have set the pace
+)
+
+// Methods of Capacity.
+const (
+	methodTrains  = "packet trains"
+	methodLimited = "packet trains, sender-limited"
+	methodAssumed = "assumed"
+)
+
+// measured is a train as both ends saw it.
+type measured struct {
+	Train
+	busy time.Duration // of the sender
+}
+
+// rate is that of the train's later part; 0 if there is none.
+func (m measured) rate() unit.Rate { return m.Late.Rate() }
+
+// plausible bounds what the far end says of a train by what was sent.
+func (t Train) plausible(packets, size int) bool {
+	most := int64(packets) * int64(size)
+	return t.Received >= 0 && t.Received <= packets && t.Overflow >= 0 && t.Last >= t.First &&
+		t.Bytes >= 0 && t.Bytes <= most &&
+		t.Early.Bytes >= 0 && t.Early.Time >= 0 && t.Late.Bytes >= 0 && t.Late.Time >= 0 &&
+		t.Early.Bytes+t.Late.Bytes <= t.Bytes
+}
+
+// runner sends n trains of so many packets, spaced from start to start, and
+// returns what came in of them.
+type runner func(ctx context.Context, n, packets int, spacing time.Duration) ([]measured, error)
+
+// measureCapacity finds a good length with single trains, and then measures
+// with several. size is that of the packets, IP bytes. A zero Rate means that
+// no train got through.
+func measureCapacity(ctx context.Context, run runner, size int) (Capacity, error) {
+	packets, rate, err := pilot(ctx, run, size)
+	if err != nil || packets == 0 {
+		return Capacity{}, err
+	}
+	lasts := 10 * time.Millisecond
+	if rate > 0 {
+		lasts = time.Duration(float64(packets*size*8) / float64(rate) * float64(time.Second))
+	}
+	spacing := lasts + lasts/2 + 2*time.Millisecond // lets the queue drain
+	n := min(max(int(trainsTime/spacing), fewestTrains), mostTrains)
+	trains, err := run(ctx, n, packets, spacing)
+	if err != nil {
+		return Capacity{}, err
+	}
+	return estimate(trains), nil
+}
+
+// pilot finds how many packets a train needs for the target dispersion. It also
+// lengthens trains whose beginning was faster than their end, until the end no
+// longer gets slower: they began in the burst of a token bucket.
+func pilot(ctx context.Context, run runner, size int) (packets int, rate unit.Rate, err error) {
+	limit := min(maxTrainPackets, maxTrainBytes/size)
+	packets = min(pilotPackets, limit)
+	silent := 0
+	for range mostPilots {
+		trains, err := run(ctx, 1, packets, 0)
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(trains) == 0 {
+			if silent++; silent == 3 {
+				return 0, 0, nil
+			}
+			continue
+		}
+		t, before := trains[0], rate
+		rate = t.rate()
+		next := packets
+		switch {
+		case t.Overflow > 0: // the receiver did not keep up
+			limit = max(packets/2, minPackets)
+			next = limit
+		case rate == 0: // all in a few batches: too short to tell
+			next = packets * 4
+		default:
+			next = int(math.Ceil(float64(rate) * targetDispersion.Seconds() / 8 / float64(size) * 4 / 3)) // the first quarter is not measured
+			bursty := t.Early.Rate() > rate*3/2 || t.Early.Time == 0
+			falling := before == 0 || rate < before*0.95
+			if bursty && falling {
+				next = max(next, 2*packets)
+			}
+		}
+		next = min(max(next, minPackets), limit)
+		if rate > 0 && t.Overflow == 0 && next <= packets+packets/4 {
+			return next, rate, nil
+		}
+		if next == packets && rate == 0 {
+			return packets, 0, nil
+		}
+		packets = next
+	}
+	return packets, rate, nil
+}
+
+// estimate is the median of the trains with its 95 % interval. Lost packets
+// took no time at the bottleneck if its queue dropped them, and are left out of
+// the rates; trains that the receiver's own socket cut into are left out
+// entirely.
+func estimate(trains []measured) Capacity {
+	var rates []unit.Rate
+	var paces []float64 // sending time over dispersion
+	var fastest unit.Rate
+	for _, t := range trains {
+		if t.Overflow > 0 || t.Received < 2 {
+			continue
+		}
+		span := t.Last - t.First
+		fastest = max(fastest, unit.RateOf(t.Bytes, max(span, t.busy)))
+		if t.rate() > 0 {
+			rates = append(rates, t.rate())
+			paces = append(paces, float64(t.busy)/float64(span))
+		}
+	}
+	if len(rates) < 3 { // they came all at once, or hardly at all
+		return Capacity{Rate: fastest, Low: fastest, Method: methodLimited}
+	}
+	slices.Sort(rates)
+	slices.Sort(paces)
+	below := medianRank(len(rates))
+	c := Capacity{
+		Rate:   (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2,
+		Low:    rates[below],
+		High:   rates[len(rates)-1-below],
+		Method: methodTrains,
+	}
+	if paces[len(paces)/2] > senderLimited {
+		c.High, c.Method = 0, methodLimited
+	}
+	return c
+}
+
+// medianRank is how many of n sorted values to leave out at each side so that
+// the rest encloses the median of their distribution with 95 % confidence
+// (sign test: at most k of n values lie below the median with the binomial
+// probability of k). Below six values, none can be left out.
+func medianRank(n int) int {
+	p := math.Pow(0.5, float64(n)) // of no value below the median
+	sum := 0.0
+	for k := 0; ; k++ {
+		if sum += p; sum > 0.025 {
+			return max(0, k-1)
+		}
+		p *= float64(n-k) / float64(k+1)
+	}
+}
+
+// assumed is the capacity where nothing was measured. A network card that is
+// slower than the assumption caps it.
+func assumed(link unit.Rate, why string) Capacity {
+	c := Capacity{Rate: AssumedRate, Assumed: true, High: link, Method: methodAssumed, Note: why}
+	if link > 0 {
+		c.Rate = min(c.Rate, link)
+	}
+	return c
+}

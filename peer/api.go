@@ -1,0 +1,216 @@
+package peer
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/version"
+)
+
+// maxRequest bounds a request's body: no request is near it.
+const maxRequest = 64 << 10
+
+// resultWait is how long a request for a result waits at the far end before it
+// is told to ask again.
+const resultWait = 2 * time.Second
+
+// Every operation takes and gives these.
+type (
+	nothing       struct{}
+	input[T any]  struct{ Body T }
+	output[T any] struct{ Body T }
+	named         struct {
+		ID string `path:"id" maxLength:"100"`
+	}
+	namedInput[T any] struct {
+		named
+		Body T
+	}
+)
+
+func give[T any](body T) *output[T] { return &output[T]{body} }
+
+// api builds the control API on a router.
+func (s *Server) api(router *http.ServeMux) huma.API {
+	api := humago.New(router, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "fullbore far end",
+				Version:     version.String(),
+				Description: "Control of transfers, probes and change sets. Streams of a transfer are TCP connections to the same port.",
+			},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+			},
+		},
+		OpenAPIPath:                  "/v1/openapi",
+		RejectUnknownQueryParameters: true,
+		Formats:                      huma.DefaultFormats,
+		DefaultFormat:                "application/json",
+	})
+	s.helloAPI(api)
+	s.transferAPI(api)
+	s.probeAPI(api)
+	s.changeAPI(api)
+	return api
+}
+
+func operation(method, address, id, summary string) huma.Operation {
+	return huma.Operation{
+		Method: method, Path: address, OperationID: id, Summary: summary,
+		MaxBodyBytes: maxRequest, BodyReadTimeout: requestWithin,
+		Errors: []int{http.StatusUnauthorized, http.StatusTooManyRequests},
+	}
+}
+
+// withToken marks an operation that needs the token.
+func withToken(o huma.Operation) huma.Operation {
+	o.Security = []map[string][]string{{"token": {}}}
+	o.Errors = append(o.Errors, http.StatusForbidden)
+	return o
+}
+
+func (s *Server) helloAPI(api huma.API) {
+	huma.Register(api, operation(http.MethodGet, "/v1/hello", "hello", "Who is there, and what it allows"),
+		func(ctx context.Context, _ *nothing) (*output[Hello], error) {
+			return give(s.hello(callerOf(ctx))), nil
+		})
+	huma.Register(api, withToken(operation(http.MethodGet, "/v1/facts", "facts", "Facts of the far end's host")),
+		func(ctx context.Context, _ *nothing) (*output[*host.Facts], error) {
+			if err := callerOf(ctx).needToken("reading the host's facts"); err != nil {
+				return nil, err
+			}
+			facts, err := s.facts(ctx)
+			return give(facts), answer(err)
+		})
+}
+
+func (s *Server) transferAPI(api huma.API) {
+	create := operation(http.MethodPost, "/v1/transfers", "create-transfer", "Make place for a transfer")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (*output[admission], error) {
+		caller := callerOf(ctx)
+		if err := in.Body.Check(); err != nil {
+			return nil, problem(ErrLimit, "%s", err)
+		}
+		limits := s.limits(caller)
+		if err := limits.check(in.Body); err != nil {
+			return nil, err
+		}
+		t, err := s.transfers.create(s.life, in.Body, caller.from, limits)
+		if err != nil {
+			return nil, answer(err)
+		}
+		return give(admission{ID: t.id, Cookie: t.cookie, AttachWithin: attachWithin}), nil
+	})
+
+	huma.Register(api, operation(http.MethodPost, "/v1/transfers/{id}/start", "start-transfer", "Start when all streams are there; answers when the far end runs"),
+		func(ctx context.Context, in *named) (*nothing, error) {
+			t, err := s.transfer(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return nil, answer(t.start(ctx))
+		})
+
+	huma.Register(api, operation(http.MethodGet, "/v1/transfers/{id}", "watch-transfer", "How it stands; also the client's heartbeat"),
+		func(ctx context.Context, in *named) (*output[standing], error) {
+			t, err := s.transfer(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return give(t.standing(false)), nil
+		})
+
+	huma.Register(api, operation(http.MethodGet, "/v1/transfers/{id}/result", "transfer-result", "Waits a little for the result; ask again while it is not done"),
+		func(ctx context.Context, in *named) (*output[standing], error) {
+			t, err := s.transfer(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			select {
+			case <-t.done:
+			case <-ctx.Done():
+			case <-time.After(resultWait):
+			}
+			return give(t.standing(true)), nil
+		})
+
+	huma.Register(api, operation(http.MethodDelete, "/v1/transfers/{id}", "end-transfer", "End it early, or forget its result"),
+		func(ctx context.Context, in *named) (*nothing, error) {
+			t, err := s.transfer(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			s.transfers.end(t)
+			return nil, nil
+		})
+}
+
+func (s *Server) transfer(id string) (*transfer, error) {
+	t := s.transfers.byID(id)
+	if t == nil {
+		return nil, problem(ErrGone, "no such transfer: results are kept for %v", keepResult)
+	}
+	t.touch()
+	return t, nil
+}
+
+func (t *transfer) standing(withEnd bool) standing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := standing{Phase: t.phase, Bytes: t.moved.Load()}
+	if withEnd && t.phase == Done {
+		now.End = &t.end
+	}
+	return now
+}
+
+func (s *Server) probeAPI(api huma.API) {
+	huma.Register(api, operation(http.MethodPost, "/v1/probes", "open-probe", "A ticket for path probes over UDP from the caller's address"),
+		func(ctx context.Context, _ *nothing) (*output[path.Ticket], error) {
+			if s.responder == nil {
+				return nil, problem(ErrRefused, "this far end answers no path probes: it has no UDP port")
+			}
+			ticket, err := s.responder.Open(callerOf(ctx).from.Addr())
+			return give(ticket), answer(err)
+		})
+	huma.Register(api, operation(http.MethodGet, "/v1/probes/{id}", "observed-probe", "What the far end saw and did for a ticket"),
+		func(ctx context.Context, in *named) (*output[path.Observed], error) {
+			if s.responder == nil {
+				return nil, problem(ErrGone, "no such probe")
+			}
+			observed, err := s.responder.Observed(in.ID)
+			return give(observed), answer(err)
+		})
+}
+
+// caller is who sent a request.
+type caller struct {
+	from       netip.AddrPort
+	authorised bool // it knows the secret
+}
+
+type callerKey struct{}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+func (c caller) needToken(what string) error {
+	if c.authorised {
+		return nil
+	}
+	return problem(ErrForbidden, "%s needs the token that `fullbore serve` prints there", what)
+}

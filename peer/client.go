@@ -1,0 +1,132 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/version"
+)
+
+// Client talks to one far end.
+type Client struct {
+	target  string // as errors name it: host:port
+	token   *token // nil: none
+	address atomic.Pointer[netip.AddrPort]
+	http    *http.Client
+	hello   Hello
+}
+
+var _ path.Helper = (*Client)(nil)
+
+// Dial finds out who is at the target ("host" or "host:port") and checks that
+// both ends speak the same protocol version and, with a token ("" for none),
+// that it is the host the token is for and that it accepts the token.
+//
+// Errors: [ErrUnknownHost], [ErrUnreachable], [ErrNotFullbore], [ErrVersion],
+// [ErrWrongHost], [ErrToken], [ErrBusy].
+func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
+	host, port, err := splitTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{target: net.JoinHostPort(host, strconv.Itoa(int(port)))}
+	if tokenString != "" {
+		t, err := parseToken(tokenString)
+		if err != nil {
+			return nil, err
+		}
+		c.token = &t
+	}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialTLSContext:         c.connect,
+			MaxIdleConnsPerHost:    4,
+			IdleConnTimeout:        idleFor / 2, // before the far end closes it
+			MaxResponseHeaderBytes: 16 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if err := c.greet(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Client) greet(ctx context.Context) error {
+	if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/hello", answer: &c.hello}); err != nil {
+		return err
+	}
+	c.hello.Host, c.hello.Version = oneLine(c.hello.Host), oneLine(c.hello.Version)
+	if c.hello.Protocol != Protocol {
+		which := "this end"
+		if c.hello.Protocol < Protocol {
+			which = "the far end"
+		}
+		return &failure{kind: ErrVersion, says: fmt.Sprintf("%s speaks protocol %d (fullbore %s), this end protocol %d (fullbore %s): upgrade %s",
+			c.target, c.hello.Protocol, c.hello.Version, Protocol, version.String(), which)}
+	}
+	return nil
+}
+
+// Hello is what the far end said of itself when it was dialled.
+func (c *Client) Hello() Hello { return c.hello }
+
+// Addr is the address and TCP port that is talked to.
+func (c *Client) Addr() netip.AddrPort {
+	if a := c.address.Load(); a != nil {
+		return *a
+	}
+	return netip.AddrPort{}
+}
+
+// Close lets go of the connections. It ends nothing at the far end.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// settle fixes the address: a name may have several, and one path is measured.
+func (c *Client) settle(conn *net.TCPConn) {
+	remote := remoteOf(conn)
+	c.address.CompareAndSwap(nil, &remote)
+}
+
+func (c *Client) dialAddress() string {
+	if a := c.address.Load(); a != nil {
+		return a.String()
+	}
+	return c.target
+}
+
+// Facts are those of the far end's host. They need the token.
+func (c *Client) Facts(ctx context.Context) (*host.Facts, error) {
+	var facts host.Facts
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/facts", answer: &facts, patience: 30 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	return &facts, nil
+}
+
+// OpenProbe asks the far end to answer path probes from this host.
+func (c *Client) OpenProbe(ctx context.Context) (path.Ticket, error) {
+	var ticket path.Ticket
+	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/probes", answer: &ticket})
+	return ticket, err
+}
+
+// Observed asks what the far end saw of path probes so far.
+func (c *Client) Observed(ctx context.Context, cookie string) (path.Observed, error) {
+	var observed path.Observed
+	err := c.call(ctx, request{method: http.MethodGet, path: resource("/v1/probes", cookie), answer: &observed})
+	return observed, err
+}

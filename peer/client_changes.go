@@ -1,0 +1,68 @@
+package peer
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/fullbore/fullbore/change"
+)
+
+// Changes is the far end as a host whose tunables can be changed; nil without
+// the token or when the far end does not allow changes.
+func (c *Client) Changes() change.Host {
+	if !c.hello.Authorised || !c.hello.Changes {
+		return nil
+	}
+	return farChanges{c}
+}
+
+// farChanges is change.Host over the control API.
+type farChanges struct{ client *Client }
+
+// changePatience is how long the far end may take for a change: it journals to
+// disk and may start helpers of its own.
+const changePatience = 30 * time.Second
+
+func (f farChanges) call(ctx context.Context, method, path string, body, answer any) error {
+	return f.client.call(ctx, request{method: method, path: path, body: body, answer: answer, patience: changePatience})
+}
+
+func (f farChanges) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
+	var opened opening
+	err := f.call(ctx, http.MethodPost, "/v1/changes", intent{reason, confirmWithin}, &opened)
+	return opened.ID, err
+}
+
+func (f farChanges) Apply(ctx context.Context, id string, settings []change.Setting) error {
+	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "apply"), wanted{settings}, nil)
+}
+
+func (f farChanges) PutBack(ctx context.Context, id string, tunables ...string) error {
+	if tunables == nil {
+		tunables = []string{}
+	}
+	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "put-back"), unwanted{tunables}, nil)
+}
+
+func (f farChanges) Renew(ctx context.Context, id string) error {
+	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "renew"), nil, nil)
+}
+
+func (f farChanges) Confirm(ctx context.Context, id string, persist bool) error {
+	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "confirm"), confirmation{persist}, nil)
+}
+
+func (f farChanges) Revert(ctx context.Context, id string) (*change.Set, error) {
+	var set change.Set
+	if err := f.call(ctx, http.MethodPost, resource("/v1/changes", id, "revert"), nil, &set); err != nil {
+		return nil, err
+	}
+	return &set, nil
+}
+
+func (f farChanges) List(ctx context.Context) ([]change.Set, error) {
+	var sets []change.Set
+	err := f.call(ctx, http.MethodGet, "/v1/changes", nil, &sets)
+	return sets, err
+}

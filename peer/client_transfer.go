@@ -1,0 +1,234 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fullbore/fullbore/bulk"
+)
+
+const (
+	// heartbeat is the time between looks at the far end during a transfer.
+	heartbeat = time.Second
+	// lostAfter is how long the far end may show no sign of life: neither an
+	// answer nor progress of the data. A control request behind a full queue
+	// takes an RTT of perhaps half a second, and three retransmissions of a lost
+	// packet another 1 + 2 + 4 RTOs: that alone must not pass for death, and it
+	// does not while data moves.
+	lostAfter = 4 * time.Second
+	// dialsAtOnce bounds how many streams connect at the same time: few enough
+	// for a listening socket's queue, many enough for a long path.
+	dialsAtOnce = 16
+	// partWithin bounds telling the far end that a transfer is over.
+	partWithin = 2 * time.Second
+)
+
+// Transfer runs one transfer with the far end and returns what both ends
+// recorded. When it fails after the start, the result holds what was measured
+// until then, and each end's Error says why.
+//
+// watch, if not nil, is told how far this end is, at every sampling interval.
+//
+// Errors: [ErrLimit], [ErrBusy], [ErrLost], those of [Dial], and the context's.
+func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+	result := &bulk.Result{Spec: spec}
+	if err := spec.Check(); err != nil {
+		return result, fmt.Errorf("start transfer: %w", err)
+	}
+	var place admission
+	if err := c.call(ctx, request{method: http.MethodPost, path: "/v1/transfers", body: spec, answer: &place}); err != nil {
+		return result, fmt.Errorf("start transfer: %w", err)
+	}
+	conns, err := c.attach(ctx, spec, place)
+	if err == nil {
+		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: attachWithin + patience})
+	}
+	if err != nil {
+		closeAll(conns)
+		c.part(ctx, place.ID)
+		return result, fmt.Errorf("start transfer: %w", err)
+	}
+
+	life := watchLife(ctx)
+	defer life.stop()
+	err = c.move(life, place.ID, spec, conns, result, watch)
+	if err == nil || ctx.Err() == nil {
+		err = c.conclude(life, place.ID, result, err)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		result.Client.Error = err.Error()
+		if !errors.Is(err, ErrLost) {
+			c.part(ctx, place.ID)
+		}
+		return result, err
+	}
+	return result, nil
+}
+
+// attach connects all streams. Only the preamble is sent on them.
+func (c *Client) attach(ctx context.Context, spec bulk.Spec, place admission) ([]bulk.Conn, error) {
+	ctx, done := context.WithTimeout(ctx, attachWithin)
+	defer done()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(dialsAtOnce)
+	conns := make([]bulk.Conn, connections(spec))
+	for i := range conns {
+		group.Go(func() error {
+			conn := bulk.Conn{ID: i + 1, Sender: dialerSends(spec, i+1)}
+			var err error
+			if conn.TCP, err = c.dial(ctx, bulk.Control(spec)); err != nil {
+				return err
+			}
+			conns[i] = conn
+			if err := bulk.Prepare(conn.TCP, spec, conn.Sender); err != nil {
+				return err
+			}
+			_, err = conn.TCP.Write(preamble{cookie: place.Cookie, stream: conn.ID}.bytes())
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return conns, fmt.Errorf("connect streams: %w", err)
+	}
+	return conns, nil
+}
+
+func closeAll(conns []bulk.Conn) {
+	for _, c := range conns {
+		if c.TCP != nil {
+			_ = c.TCP.Close()
+		}
+	}
+}
+
+// move runs this end of the transfer, with the heartbeat beside it.
+func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, result *bulk.Result, watch func(bulk.Progress)) error {
+	ctx, abandon := context.WithCancelCause(life.ctx)
+	defer abandon(nil)
+	over := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(heartbeat):
+			}
+			err := c.call(life.ctx, request{method: http.MethodGet, path: resource("/v1/transfers", id), answer: &standing{}, alive: life.sign})
+			if errors.Is(err, ErrGone) { // another process than the one that started
+				abandon(c.lost(life, err))
+			}
+		}
+	})
+	var before int64
+	end, err := bulk.Run(ctx, spec, conns, func(p bulk.Progress) {
+		if now := moved(p); now != before {
+			before = now
+			life.sign()
+		}
+		if watch != nil {
+			watch(p)
+		}
+	})
+	close(over)
+	beating.Wait()
+	result.Client = end
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// moved is all that an end sent and received so far, in bytes.
+func moved(p bulk.Progress) int64 { return p.Sent + p.Received }
+
+// conclude fetches the far end's half, and says which error tells the most: the
+// far end's reason comes before the broken connection that it made here.
+func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error) error {
+	for {
+		var now standing
+		err := c.call(life.ctx, request{
+			method: http.MethodGet, path: resource("/v1/transfers", id, "result"),
+			answer: &now, most: maxResult, alive: life.sign,
+		})
+		switch {
+		case life.ctx.Err() != nil:
+			return c.whyOver(life)
+		case errors.Is(err, ErrGone), errors.Is(err, syscall.ECONNREFUSED):
+			return c.lost(life, err)
+		case errors.Is(err, ErrUnreachable):
+			if !sleep(life.ctx, 250*time.Millisecond) {
+				return c.whyOver(life)
+			}
+		case err != nil:
+			return fmt.Errorf("fetch the far end's result: %w", err)
+		case now.End != nil:
+			return c.join(result, now.End, ours)
+		}
+	}
+}
+
+// join adds the far end's half.
+func (c *Client) join(result *bulk.Result, far *bulk.End, ours error) error {
+	if err := checkEnd(result.Spec, far); err != nil {
+		return fmt.Errorf("far end's result: %w", err)
+	}
+	result.Server = *far
+	if far.Error != "" {
+		return &failure{kind: ErrRefused, says: fmt.Sprintf("%s ended the transfer early: %s", c.target, oneLine(far.Error))}
+	}
+	return ours
+}
+
+// checkEnd says whether what came over the network can be half of a result.
+func checkEnd(spec bulk.Spec, far *bulk.End) error {
+	if len(far.Streams) > connections(spec) {
+		return fmt.Errorf("%d streams of %d", len(far.Streams), connections(spec))
+	}
+	seen := map[int]bool{}
+	for _, s := range far.Streams {
+		switch {
+		case s.ID < 1 || s.ID > connections(spec) || seen[s.ID]:
+			return fmt.Errorf("stream %d is none of this transfer's", s.ID)
+		case s.Sender == dialerSends(spec, s.ID):
+			return fmt.Errorf("both ends were the sender, or neither, of stream %d", s.ID)
+		case s.Bytes < 0 || s.Omitted < 0 || s.Elapsed < 0:
+			return fmt.Errorf("stream %d has negative counts", s.ID)
+		}
+		seen[s.ID] = true
+	}
+	return nil
+}
+
+// part tells the far end that the transfer is over, so that its place is free
+// at once. If that fails, the far end's own deadlines do it.
+func (c *Client) part(ctx context.Context, id string) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), partWithin)
+	defer done()
+	_ = c.call(ctx, request{method: http.MethodDelete, path: resource("/v1/transfers", id)})
+}
+
+// lost is the error of a far end that died.
+func (c *Client) lost(life *life, cause error) error {
+	return &failure{kind: ErrLost, says: fmt.Sprintf("%s went away %.1f s after the transfer started; what was measured until then is kept",
+		c.target, time.Since(life.began).Seconds()), cause: cause}
+}
+
+// whyOver says why the transfer's life ended before it was complete.
+func (c *Client) whyOver(life *life) error {
+	cause := context.Cause(life.ctx)
+	if errors.Is(cause, errNoSign) {
+		return c.lost(life, cause)
+	}
+	return cause
+}

@@ -1,0 +1,42 @@
+package peer
+
+import "errors"
+
+// What can go wrong between two ends, for callers that branch on it with
+// errors.Is. The errors returned carry a whole sentence and what to do.
+var (
+	ErrUnknownHost = errors.New("unknown host")
+	ErrUnreachable = errors.New("nothing answers")
+	ErrNotFullbore = errors.New("not a fullbore far end")
+	ErrVersion     = errors.New("another protocol version")
+	ErrWrongHost   = errors.New("not the host that token is for")
+	ErrToken       = errors.New("token not accepted")
+	ErrForbidden   = errors.New("not allowed")
+	ErrLimit       = errors.New("more than the far end allows")
+	ErrBusy        = errors.New("far end is busy")
+	ErrGone        = errors.New("no such thing at the far end")
+	ErrLost        = errors.New("far end went away")
+	ErrRefused     = errors.New("refused by the far end") // anything else it says no to
+)
+
+// failure is a sentence with the kind of error it is and, where there is one,
+// the cause.
+type failure struct {
+	kind  error
+	says  string
+	cause error
+}
+
+func (f *failure) Error() string {
+	if f.cause == nil {
+		return f.says
+	}
+	return f.says + ": " + f.cause.Error()
+}
+
+func (f *failure) Unwrap() []error {
+	if f.cause == nil {
+		return []error{f.kind}
+	}
+	return []error{f.kind, f.cause}
+}

@@ -1,0 +1,98 @@
+package peer
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// handler is the control API behind what holds for every request: a pace, the
+// token, compressed results.
+func (s *Server) handler() http.Handler {
+	router := http.NewServeMux()
+	s.api(router)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.admit(r)
+		if err != nil {
+			writeProblem(w, err)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+		if strings.HasSuffix(r.URL.Path, "/result") && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			compressed := &gzipWriter{ResponseWriter: w}
+			defer compressed.finish()
+			w = compressed
+		}
+		router.ServeHTTP(w, r)
+	})
+}
+
+// admit says who sends the request, or why it is not answered.
+func (s *Server) admit(r *http.Request) (caller, error) {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return caller{}, problem(ErrRefused, "request from the address %q", r.RemoteAddr)
+	}
+	who := caller{from: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())}
+	bearer, sent := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	who.authorised = sent && s.secret.accepts(bearer)
+	if who.authorised {
+		return who, nil
+	}
+	if !s.pace.allow(from.Addr(), time.Now()) {
+		return who, problem(ErrBusy, "too many requests from %v: wait a few seconds", client(from.Addr()))
+	}
+	if sent {
+		return who, problem(ErrToken, "this far end does not know that token: use the one `fullbore serve` prints there")
+	}
+	return who, nil
+}
+
+func writeProblem(w http.ResponseWriter, err error) {
+	var model *huma.ErrorModel
+	if !errors.As(err, &model) {
+		model = &huma.ErrorModel{Status: http.StatusInternalServerError, Detail: err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(model.Status)
+	_ = json.NewEncoder(w).Encode(model) // a client that is gone needs no answer
+}
+
+// gzipWriter compresses a result: samples repeat themselves, so that it shrinks
+// to about a tenth, and a result should not take longer than the transfer.
+type gzipWriter struct {
+	http.ResponseWriter
+	zip *gzip.Writer
+}
+
+func (w *gzipWriter) WriteHeader(status int) {
+	if status == http.StatusOK {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Del("Content-Length")
+		w.zip = gzip.NewWriter(w.ResponseWriter)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *gzipWriter) Write(b []byte) (int, error) {
+	if w.zip == nil {
+		return w.ResponseWriter.Write(b)
+	}
+	return w.zip.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *gzipWriter) finish() {
+	if w.zip != nil {
+		_ = w.zip.Close()
+	}
+}

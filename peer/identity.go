@@ -1,0 +1,157 @@
+package peer
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Identity is what a far end is known by: its key, which a token pins, and the
+// secret that a token carries.
+type Identity struct {
+	key         *ecdsa.PrivateKey
+	certificate tls.Certificate
+	token       token
+}
+
+// Token is the string that lets a client prove itself to this far end and this
+// far end to the client.
+func (i *Identity) Token() string { return i.token.String() }
+
+// NewIdentity makes one that lives as long as the process.
+func NewIdentity() (*Identity, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	var secret [secretSize]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return nil, fmt.Errorf("make secret: %w", err)
+	}
+	return newIdentity(key, secret)
+}
+
+// LoadIdentity reads the identity kept in the directory, or makes one and keeps
+// it there, so that a token outlives a restart. The file holds the secret
+// itself, since serve prints the token at every start; only its owner may read
+// it.
+func LoadIdentity(dir string) (*Identity, error) {
+	path := filepath.Join(dir, "identity.pem")
+	found, err := readIdentity(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	fresh, err := NewIdentity()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep identity: %w", err)
+	}
+	err = fresh.write(path)
+	if errors.Is(err, fs.ErrExist) { // another far end of this host was quicker
+		return readIdentity(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep identity: %w", err)
+	}
+	return fresh, nil
+}
+
+// The PEM blocks of the file.
+const (
+	pemKey    = "PRIVATE KEY"
+	pemSecret = "FULLBORE SECRET"
+)
+
+func readIdentity(path string) (*Identity, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read identity: %w", err)
+	}
+	if info.Size() > 16<<10 {
+		return nil, fmt.Errorf("read identity: %s is %d bytes, which it cannot be: remove it to get a new token", path, info.Size())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read identity: %w", err)
+	}
+	keyBlock, rest := pem.Decode(text)
+	secretBlock, _ := pem.Decode(rest)
+	if keyBlock == nil || keyBlock.Type != pemKey || secretBlock == nil || secretBlock.Type != pemSecret || len(secretBlock.Bytes) != secretSize {
+		return nil, fmt.Errorf("read identity: %s is damaged: remove it to get a new token", path)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("read identity %s: %w: remove it to get a new token", path, err)
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("read identity: %s holds a key of another kind: remove it to get a new token", path)
+	}
+	return newIdentity(key, [secretSize]byte(secretBlock.Bytes))
+}
+
+// write creates the file complete and only if there is none: a link fails where
+// a rename would replace another far end's identity.
+func (i *Identity) write(path string) error {
+	der, err := x509.MarshalPKCS8PrivateKey(i.key)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, block := range []*pem.Block{{Type: pemKey, Bytes: der}, {Type: pemSecret, Bytes: i.token.secret[:]}} {
+		if err := pem.Encode(&text, block); err != nil {
+			return err
+		}
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".identity-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, err = temporary.Write(text.Bytes())
+	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	return os.Link(temporary.Name(), path)
+}
+
+// newIdentity signs a certificate for the key. Only the key is pinned, so the
+// certificate is made afresh at each start and never has to be renewed.
+func newIdentity(key *ecdsa.PrivateKey, secret [secretSize]byte) (*Identity, error) {
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "fullbore far end"},
+		NotBefore:    time.Now().Add(-24 * time.Hour), // clocks differ
+		NotAfter:     time.Now().AddDate(10, 0, 0),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     []string{"fullbore"},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("sign certificate: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("sign certificate: %w", err)
+	}
+	return &Identity{
+		key:         key,
+		certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf},
+		token:       token{secret: secret, pin: pinOf(leaf)},
+	}, nil
+}

@@ -1,0 +1,250 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/version"
+)
+
+const (
+	// requestWithin bounds the arrival of a request.
+	requestWithin = 10 * time.Second
+	// answerWithin bounds sending an answer: a full result over a slow path.
+	answerWithin = 2 * time.Minute
+	// idleFor is how long a control connection may be silent between requests.
+	idleFor = time.Minute
+	// partingWithin bounds the wait for running requests when a far end stops.
+	partingWithin = 2 * time.Second
+	// revertWithin bounds putting back unconfirmed changes when it stops.
+	revertWithin = 10 * time.Second
+)
+
+// Config is what a far end is made of. The zero value measures only, for as
+// long as the process lives.
+type Config struct {
+	Identity *Identity                                  // nil: a new one
+	Facts    func(context.Context) (*host.Facts, error) // nil: host.Collect
+	Changes  change.Host                                // nil: no changes, even with the token
+	Public   Limits                                     // zero: PublicLimits
+	Token    Limits                                     // of clients with the token; zero: TokenLimits
+	Log      *slog.Logger                               // nil: silent
+}
+
+// Server is a far end.
+type Server struct {
+	identity  *Identity
+	secret    secretHash
+	public    Limits
+	token     Limits
+	facts     func(context.Context) (*host.Facts, error)
+	changes   *ownChanges
+	log       *slog.Logger
+	transfers *transfers
+	pace      *pace
+	name      string
+
+	// Set by Serve.
+	life      context.Context // of all that runs
+	responder *path.Responder
+}
+
+// NewServer makes a far end; Serve runs it.
+func NewServer(c Config) (*Server, error) {
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log}
+	if s.identity == nil {
+		var err error
+		if s.identity, err = NewIdentity(); err != nil {
+			return nil, fmt.Errorf("make far end: %w", err)
+		}
+	}
+	s.secret = hashSecret(s.identity.token.secret)
+	if s.public == (Limits{}) {
+		s.public = PublicLimits()
+	}
+	if s.token == (Limits{}) {
+		s.token = TokenLimits()
+	}
+	if s.facts == nil {
+		s.facts = host.Collect
+	}
+	if c.Changes != nil {
+		s.changes = newOwnChanges(c.Changes)
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.transfers = newTransfers(s.log)
+	s.pace = newPace(20, 200)
+	s.name, _ = os.Hostname() // a host without a name is still a far end
+	return s, nil
+}
+
+// TokenString is the token of this far end.
+func (s *Server) TokenString() string { return s.identity.Token() }
+
+// Listen opens the TCP and the UDP side of one port; port 0 takes a free one.
+// Multipath TCP stays off: what is measured is one path, and its sockets know
+// fewer options.
+func Listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn, error) {
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for transfers: %w", err)
+	}
+	packets, err := config.ListenPacket(ctx, "udp", listener.Addr().String())
+	if err != nil {
+		_ = listener.Close()
+		return nil, nil, fmt.Errorf("listen for path probes: %w", err)
+	}
+	return listener.(*net.TCPListener), packets.(*net.UDPConn), nil
+}
+
+// Serve answers on both sockets until the context ends, and closes them. Then it
+// ends running transfers and reverts the change sets that were begun over the
+// network and not confirmed. Without packets it answers no path probes. A
+// Server serves once.
+func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *net.UDPConn) error {
+	group, ctx := errgroup.WithContext(ctx)
+	life, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	s.life = life
+
+	if packets != nil {
+		s.responder = path.NewResponder(packets)
+		group.Go(func() error {
+			if err := s.responder.Serve(ctx); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("answer path probes: %w", err)
+			}
+			return nil
+		})
+	}
+	control := newHandover(listener.Addr())
+	web := s.web()
+	group.Go(func() error {
+		if err := web.Serve(tls.NewListener(control, web.TLSConfig)); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve control API: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error { return s.mux(control).serve(ctx, listener) })
+	group.Go(func() error {
+		<-ctx.Done()
+		_ = listener.Close()
+		if packets != nil {
+			_ = packets.Close()
+		}
+		stop(errors.New("far end is being stopped"))
+		parting, done := context.WithTimeout(context.WithoutCancel(ctx), partingWithin)
+		defer done()
+		if web.Shutdown(parting) != nil {
+			_ = web.Close()
+		}
+		s.transfers.busy.Wait()
+		return s.putBack(ctx)
+	})
+	return group.Wait()
+}
+
+// putBack reverts what nobody confirmed.
+func (s *Server) putBack(ctx context.Context) error {
+	if s.changes == nil {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), revertWithin)
+	defer done()
+	return s.changes.revertOpen(ctx)
+}
+
+// mux is the list of who may call.
+func (s *Server) mux(control *handover) *mux {
+	return &mux{
+		undecided: newGate(512, 128),
+		log:       s.log,
+		protocols: []protocol{
+			{"control", matchTLS, func(_ context.Context, c *opened) { control.give(c) }},
+			{"stream", matchPreamble, func(_ context.Context, c *opened) { s.stream(c) }},
+			{"iperf3", matchIperf3, func(_ context.Context, c *opened) {
+				_ = c.Close()
+				s.log.Info("iperf3 client turned away: this far end speaks only fullbore's own protocol", "from", c.from)
+			}},
+			{"http", matchHTTP, func(_ context.Context, c *opened) { explain(c) }},
+		},
+	}
+}
+
+// stream takes a connection as a stream of a transfer.
+func (s *Server) stream(c *opened) {
+	p, err := parsePreamble(c.first)
+	if err == nil {
+		t := s.transfers.byCookie(p.cookie)
+		if t == nil {
+			err = errors.New("no transfer waits for that cookie")
+		} else {
+			err = t.attach(c.TCPConn, p.stream)
+		}
+	}
+	if err != nil {
+		_ = c.Close()
+		s.log.Debug("stream refused", "from", c.from, "err", err)
+	}
+}
+
+// explain tells a plain HTTP client where it is.
+func explain(c *opened) {
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(partingWithin))
+	const says = "This is a fullbore far end. Its API is at https:// on this port (/v1/openapi.json); `fullbore test HOST` measures the path to it.\n"
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(says), says)
+}
+
+func (s *Server) hello(c caller) Hello {
+	return Hello{
+		Protocol: Protocol, Version: version.String(), Host: s.name,
+		Authorised: c.authorised, Changes: s.changes != nil, Limits: s.limits(c),
+		Features: s.features(),
+	}
+}
+
+func (s *Server) features() []string {
+	features := []string{"transfers"}
+	if s.responder != nil {
+		features = append(features, "probes")
+	}
+	return features
+}
+
+func (s *Server) limits(c caller) Limits {
+	if c.authorised {
+		return s.token
+	}
+	return s.public
+}
+
+// web is the HTTP side of the control API. HTTP/1.1 only: there is nothing to
+// multiplex, and less to get wrong.
+func (s *Server) web() *http.Server {
+	return &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: requestWithin,
+		ReadTimeout:       requestWithin,
+		WriteTimeout:      answerWithin,
+		IdleTimeout:       idleFor,
+		MaxHeaderBytes:    8 << 10,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{s.identity.certificate}, MinVersion: tls.VersionTLS13},
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}

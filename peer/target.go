@@ -1,0 +1,38 @@
+package peer
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// splitTarget reads "host", "host:port", "192.0.2.1:5201", "2001:db8::1",
+// "[2001:db8::1]:5201" and "fe80::1%eth0".
+func splitTarget(target string) (host string, port uint16, err error) {
+	bad := func(why string) error {
+		return fmt.Errorf("far end %q: %s; use host, host:port, or [address]:port for IPv6", target, why)
+	}
+	if target == "" {
+		return "", 0, bad("no host was given")
+	}
+	if address, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
+		return address.String(), DefaultPort, nil
+	}
+	if !strings.Contains(target, ":") {
+		return target, DefaultPort, nil
+	}
+	host, service, err := net.SplitHostPort(target)
+	if err != nil {
+		return "", 0, bad("it is neither an address nor host:port")
+	}
+	number, err := strconv.ParseUint(service, 10, 16)
+	if err != nil || number == 0 {
+		return "", 0, bad(fmt.Sprintf("%q is not a port from 1 to 65535", service))
+	}
+	if host == "" {
+		return "", 0, bad("no host was given")
+	}
+	return host, uint16(number), nil
+}

@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
+)
+
+const (
+	rmem    = "net.ipv4.tcp_rmem"
+	wmem    = "net.ipv4.tcp_wmem"
+	rmemMax = "net.core.rmem_max"
+	wmemMax = "net.core.wmem_max"
+)
+
+// windowScale has both ends offer one: without, no window is above 64 KB.
+func windowScale(m *maker) *idea {
+	const name = "net.ipv4.tcp_window_scaling"
+	i := idea{answers: []string{diagnose.WindowScale}, limit: m.windowRate(65535), after: last}
+	i.Idea = "let both ends agree on windows above 64 KB"
+	for _, h := range []*host.Facts{m.Sender, m.Receiver} {
+		if h != nil && h.Tunables[name] == "0" {
+			i.Changes = append(i.Changes, m.change(h, name, "1", "without a window scale a path carries at most 64 KB a round trip (RFC 7323)")...)
+			i.Risk = risk(h, name)
+		}
+	}
+	return &i
+}
+
+// receiveBuffer lets the receiver's window open to what the path holds.
+func receiveBuffer(m *maker) *idea {
+	h := m.Receiver
+	if h == nil || m.need.bdp <= 0 {
+		return nil
+	}
+	if m.Baseline != nil && m.Baseline.Spec.RecvBuf > 0 {
+		return m.fixed(h, rmemMax, "SO_RCVBUF", m.Baseline.Spec.RecvBuf, diagnose.ReceiverBuffer)
+	}
+	buffer := m.within(h, rmem, m.need.receive)
+	why := fmt.Sprintf("the path holds %v (%v for %s%s); the kernel offers about half of the buffer as window",
+		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each())
+	i := &idea{answers: []string{diagnose.ReceiverBuffer, diagnose.WindowScale}}
+	i.Idea = fmt.Sprintf("let the receiver's window grow to what the path holds: receive buffers up to %v", buffer)
+	i.Risk = risk(h, rmem)
+	i.limit = m.windowRate(diagnose.ReceiverWindow(unit.Size(number(h.Tunables[rmem], 2))))
+	i.after = m.windowRate(diagnose.ReceiverWindow(buffer))
+	i.Changes = append(i.Changes, m.change(h, rmem, withMax(h.Tunables[rmem], buffer), why)...)
+	i.Changes = append(i.Changes, m.change(h, "net.ipv4.tcp_moderate_rcvbuf", "1", "without autotuning every receive buffer keeps its default")...)
+	m.aboutBuffers(h, rmemMax, i)
+	return i
+}
+
+// sendBuffer lets the sender keep in flight what the path holds.
+func sendBuffer(m *maker) *idea {
+	h := m.Sender
+	if h == nil || m.need.bdp <= 0 {
+		return nil
+	}
+	if m.Baseline != nil && m.Baseline.Spec.SendBuf > 0 {
+		return m.fixed(h, wmemMax, "SO_SNDBUF", m.Baseline.Spec.SendBuf, diagnose.SenderBuffer)
+	}
+	buffer := m.within(h, wmem, m.need.send)
+	why := fmt.Sprintf("the path holds %v (%v for %s%s); the kernel keeps %.0f times the congestion window for sending with %s",
+		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each(), m.sendFactor(), named(m.congestion()))
+	i := &idea{answers: []string{diagnose.SenderBuffer}}
+	i.Idea = fmt.Sprintf("let the sender keep in flight what the path holds: send buffers up to %v", buffer)
+	i.Risk = risk(h, wmem)
+	i.limit = m.windowRate(diagnose.SenderWindow(unit.Size(number(h.Tunables[wmem], 2))))
+	i.after = m.windowRate(diagnose.SenderWindow(buffer))
+	i.Changes = m.change(h, wmem, withMax(h.Tunables[wmem], buffer), why)
+	m.aboutBuffers(h, wmemMax, i)
+	return i
+}
+
+// fixed answers an application that sets its buffer itself: autotuning and its
+// maxima are then out of play, and the kernel cuts what is asked for at
+// net.core.*mem_max.
+func (m *maker) fixed(h *host.Facts, name, option string, asked int, cause string) *idea {
+	m.note("The application sets %s to %v itself, which turns autotuning off on %s. It would do better to leave it alone.", option, unit.Size(asked), h.Name)
+	i := &idea{answers: []string{cause}, after: last}
+	i.limit = m.windowRate(unit.Size(number(h.Tunables[name], 0)))
+	i.Idea = fmt.Sprintf("let the application have the %s that it asks for", option)
+	i.Risk = risk(h, name)
+	value := unit.Size(asked)
+	if bound := memoryBound(h, m.Streams); bound > 0 {
+		value = min(value, bound)
+	}
+	i.Changes = m.change(h, name, fmt.Sprint(int64(value)), fmt.Sprintf("the application asks for %v, and the kernel cuts that at this value", unit.Size(asked)))
+	return i
+}
+
+// within is a buffer maximum that is no less than the system's own and no more
+// than the host's memory allows.
+func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
+	buffer = max(buffer, defaultMax(h, name))
+	bound := memoryBound(h, m.Streams)
+	if bound > 0 && buffer > bound {
+		m.note("%s on %s is planned as %v instead of %v, so that buffers stay a small part of its %v of memory.", name, h.Name, bound, buffer, unit.Size(h.Memory))
+		buffer = bound
+	}
+	return buffer
+}
+
+// aboutBuffers notes what is deliberately left alone next to a buffer.
+func (m *maker) aboutBuffers(h *host.Facts, limit string, i *idea) {
+	if len(i.Changes) == 0 {
+		return
+	}
+	m.note("%s is left alone: it bounds what applications ask for themselves, not autotuning.", limit)
+	m.note("net.ipv4.tcp_mem is left alone: it counts pages, not bytes, and holds for all connections together.")
+	if scale := h.Tunables["net.ipv4.tcp_adv_win_scale"]; scale != "" && scale != "1" {
+		m.note("net.ipv4.tcp_adv_win_scale is %s on %s and is left alone: it has had no effect since Linux 6.6.", scale, h.Name)
+	}
+}
+
+// each says how many streams share what the path holds.
+func (m *maker) each() string {
+	if m.Streams == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", a %dth for each stream", m.Streams)
+}
+
+// withMax is a triplet with another maximum.
+func withMax(triplet string, most unit.Size) string {
+	return fmt.Sprintf("%d %d %d", number(triplet, 0), number(triplet, 1), int64(most))
+}
+
+func named(congestion string) string {
+	if congestion == "" {
+		return "the congestion control in use"
+	}
+	return congestion
+}

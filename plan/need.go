@@ -1,0 +1,253 @@
+package plan
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/tunable"
+	"github.com/fullbore/fullbore/unit"
+)
+
+const (
+	// spare is what a window needs above one BDP, so that late ACKs and a
+	// queue that is only just filling do not stall the sender.
+	spare = 1.25
+
+	// leastBuffer is what even the shortest path needs: a window of 128 KiB,
+	// two of the largest packets that GSO and GRO build (64 KiB,
+	// GSO_LEGACY_MAX_SIZE in include/linux/netdevice.h), so that one can arrive
+	// while the other is read. Above that, S2's sweep gained nothing either.
+	leastBuffer = 256 * unit.KiB
+
+	// mostBuffer is the largest value that the kernel takes (an int).
+	mostBuffer unit.Size = math.MaxInt32
+
+	// timeSlice is how long a process may wait for its core under load: one
+	// tick at 250 Hz.
+	timeSlice = 4 * time.Millisecond
+
+	// leastShare bounds the observed part of a receive buffer that becomes
+	// window: below, it is not overhead but an application that does not read.
+	leastShare = 0.25
+
+	page = 4 * unit.KiB // the least there is; larger ones only make the bound on memory tighter
+)
+
+// need is what one stream needs to fill the path.
+type need struct {
+	rate    unit.Rate // to plan for, of IP packets, over all streams
+	known   bool      // measured, not assumed
+	rtt     time.Duration
+	bdp     unit.Size // of one stream
+	receive unit.Size // receive buffer
+	send    unit.Size // send buffer
+}
+
+func (m *maker) measure() need {
+	n := need{rtt: m.rtt()}
+	n.rate, n.known = m.rate()
+	n.bdp = n.rate.BytesIn(n.rtt) / unit.Size(m.Streams)
+	n.receive = readable(max(2*float64(n.bdp), spare*float64(n.bdp)/m.share()))
+	n.send = readable(m.sendFactor() * float64(n.bdp))
+	return n
+}
+
+// rate to plan for: the high end of what was measured, though not more than
+// twice the middle, since Double finds out the rest. Where nothing was measured
+// it is the assumed rate, or twice what a transfer already reached.
+func (m *maker) rate() (rate unit.Rate, known bool) {
+	var reached unit.Rate
+	if m.Baseline != nil {
+		reached = m.Baseline.Goodput(m.Direction)
+	}
+	d := m.way()
+	if d == nil || d.Capacity.Rate <= 0 {
+		m.note("The path's capacity is not known; the plan assumes %v, and doubling finds out whether more helps.", max(path.AssumedRate, 2*reached))
+		return max(path.AssumedRate, 2*reached), false
+	}
+	c := d.Capacity
+	if c.Assumed || c.High <= 0 {
+		rate = max(c.Rate, 2*reached)
+		m.note("The path's capacity was not measured; the plan assumes %v, and doubling finds out whether more helps.", rate)
+		return rate, false
+	}
+	return max(c.Rate, min(c.High, 2*c.Rate), reached), true
+}
+
+// rtt to plan for: the probe's median, or what TCP saw under load if that is
+// more. A queue that the transfer built itself is no reason for a larger
+// buffer, so load counts for at most another round trip, or a time slice of the
+// scheduler on short paths.
+func (m *maker) rtt() time.Duration {
+	var idle time.Duration
+	if m.Path != nil {
+		idle = max(m.Path.RTT.Median, m.Path.RTT.Min)
+	}
+	loaded := m.loadedRTT()
+	if idle <= 0 {
+		return loaded
+	}
+	return max(idle, min(loaded, max(2*idle, idle+timeSlice)))
+}
+
+// loadedRTT is the median round trip that the senders' TCP saw, 0 if unknown.
+func (m *maker) loadedRTT() time.Duration {
+	if m.Baseline == nil {
+		return 0
+	}
+	var all []float64
+	for _, s := range m.Baseline.Senders(m.Direction) {
+		for _, sample := range s.Samples {
+			if !sample.Omitted && sample.TCP.RTT > 0 {
+				all = append(all, float64(sample.TCP.RTT))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return time.Duration(stat.Median(all) * float64(time.Microsecond))
+}
+
+// share of the receive buffer that becomes window: what the baseline showed if
+// that is less than usual, as with small packets in large pages.
+func (m *maker) share() float64 {
+	if m.Baseline == nil {
+		return diagnose.ReceiverShare
+	}
+	var window, buffer float64
+	for _, s := range m.Baseline.Senders(m.Direction) {
+		for _, sample := range s.Samples {
+			window = max(window, float64(sample.TCP.SndWnd))
+		}
+	}
+	for _, s := range m.Baseline.Receivers(m.Direction) {
+		buffer = max(buffer, float64(s.RecvBuf))
+	}
+	if window <= 0 || buffer <= 0 {
+		return diagnose.ReceiverShare
+	}
+	return min(max(window/buffer, leastShare), diagnose.ReceiverShare)
+}
+
+// sendFactor is how many BDP of send buffer the kernel wants: it lets the buffer
+// grow to twice the congestion window, three times under BBR
+// (tcp_sndbuf_expand, net/ipv4/tcp_input.c; bbr_sndbuf_expand).
+func (m *maker) sendFactor() float64 {
+	if diagnose.IsBBR(m.congestion()) {
+		return 3
+	}
+	return 2
+}
+
+// congestion is what the baseline's connections used, the sender's default if
+// there is no baseline.
+func (m *maker) congestion() string {
+	if m.Baseline != nil {
+		if senders := m.Baseline.Senders(m.Direction); len(senders) > 0 && senders[0].Congestion != "" {
+			return senders[0].Congestion
+		}
+	}
+	if m.Sender == nil {
+		return ""
+	}
+	return m.Sender.Tunables["net.ipv4.tcp_congestion_control"]
+}
+
+// way is the planned direction of the path, nil if unprobed.
+func (m *maker) way() *path.Direction {
+	switch {
+	case m.Path == nil:
+		return nil
+	case m.Direction == bulk.Reverse:
+		return &m.Path.Reverse
+	}
+	return &m.Path.Forward
+}
+
+// mtu of the path, 1500 if unknown.
+func (m *maker) mtu() float64 {
+	if d := m.way(); d != nil && d.MTU.Bytes > 0 {
+		return float64(d.MTU.Bytes)
+	}
+	return 1500
+}
+
+// pathLimit is the goodput of a full path: what is left of each packet after 52
+// bytes of IPv4 and TCP headers with timestamps.
+func (m *maker) pathLimit() (limit unit.Rate, known bool) {
+	if !m.need.known {
+		return 0, false
+	}
+	return m.way().Capacity.Rate * unit.Rate((m.mtu()-52)/m.mtu()), true
+}
+
+// windowRate is the goodput of one window a round trip on every stream.
+func (m *maker) windowRate(window unit.Size) unit.Rate {
+	if m.need.rtt <= 0 {
+		return last
+	}
+	return diagnose.WindowRate(window, m.need.rtt) * unit.Rate(m.Streams)
+}
+
+// readable rounds a buffer up to a power of two and keeps it within what makes
+// sense at all.
+func readable(buffer float64) unit.Size {
+	if !(buffer < float64(mostBuffer)) {
+		return mostBuffer
+	}
+	size := max(unit.Size(math.Ceil(buffer)), leastBuffer)
+	return min(mostBuffer, 1<<bits.Len64(uint64(size-1)))
+}
+
+// memoryBound is the largest buffer for each of so many streams of a host. All
+// of them together may take 1/32 of its memory: the kernel feels pressure from
+// all sockets together at 1/16 of it (tcp_mem[1], 6.25 % by tcp_init_mem in
+// net/ipv4/tcp.c), or earlier if an administrator lowered that. What the kernel
+// would give any socket by itself, 1/128 of memory (tcp_init), is never too
+// much. 0: the host's memory is not known.
+func memoryBound(h *host.Facts, streams int) unit.Size {
+	if h.Memory <= 0 {
+		return 0
+	}
+	together := unit.Size(h.Memory / 32)
+	if pressure := number(h.Tunables["net.ipv4.tcp_mem"], 1); pressure > 0 && pressure < math.MaxInt64/int64(page) {
+		together = min(together, unit.Size(pressure)*page/2)
+	}
+	return min(mostBuffer, max(together/unit.Size(max(streams, 1)), byKernel(h)))
+}
+
+// byKernel is what the kernel would take as maximum at most, for this memory.
+func byKernel(h *host.Facts) unit.Size { return unit.Size(h.Memory / 128) }
+
+// defaultMax is the third value of a triplet as this version of the system comes
+// with it on this much memory; 0 if the catalogue does not know.
+func defaultMax(h *host.Facts, name string) unit.Size {
+	t, ok := tunable.Lookup(h.OS, name)
+	if !ok {
+		return 0
+	}
+	value, _ := t.Default(h.Version)
+	return min(unit.Size(number(value, 2)), byKernel(h))
+}
+
+// number is one element of a tunable's value, 0 if there is none.
+func number(value string, place int) int64 {
+	fields := strings.Fields(value)
+	if place >= len(fields) {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[place], 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

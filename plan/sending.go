@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+)
+
+const (
+	control   = "net.ipv4.tcp_congestion_control"
+	available = "net.ipv4.tcp_available_congestion_control"
+	allowed   = "net.ipv4.tcp_allowed_congestion_control"
+)
+
+// patience is how long CUBIC may take to regain its window after one loss before
+// another congestion control is worth trying: most of a usual transfer.
+const patience = 10.0 // seconds
+
+// congestion tries BBR where loss is not congestion, and where CUBIC grows too
+// slowly for the path.
+func congestion(m *maker) *idea {
+	h := m.Sender
+	if h == nil || diagnose.IsBBR(m.congestion()) {
+		return nil
+	}
+	answers := []string{diagnose.RandomLoss, diagnose.ShortTransfer}
+	var why string
+	switch back := m.regain(); {
+	case m.finding(diagnose.RandomLoss) != nil:
+		why = "loss that is not congestion keeps " + named(m.congestion()) + " slow"
+	case m.finding(diagnose.ShortTransfer) != nil:
+		why = named(m.congestion()) + " had not found the path's rate when the transfer ended"
+	case back > patience:
+		why = fmt.Sprintf("after one loss, CUBIC needs %.0f s to fill this path again (RFC 9438)", back)
+	default:
+		return nil
+	}
+	if !m.offers(h, "bbr") {
+		return nil
+	}
+	i := &idea{answers: answers, limit: last, after: last}
+	i.Idea = "let the sender follow the path's measured rate instead of its losses"
+	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
+	i.Changes = m.change(h, control, "bbr", why)
+	return i
+}
+
+// offers says whether the sender can be set to a congestion control by its
+// tunable, and notes why not.
+func (m *maker) offers(h *host.Facts, name string) bool {
+	present := h.Tunables[control]
+	elsewhere := !slices.Contains(strings.Fields(h.Tunables[allowed]), name) && slices.Contains(h.ReadOnly, rmemMax)
+	switch {
+	case !slices.Contains(strings.Fields(h.Tunables[available]), name):
+		m.note("%s may help here, but the kernel of %s has not loaded it (modprobe tcp_%s).", name, h.Name, name)
+		return false
+	case h.CanChange && elsewhere:
+		m.note("%s may help here, but %s is a network namespace in which the kernel allows only: %s.", name, h.Name, h.Tunables[allowed])
+		return false
+	case m.congestion() != present:
+		m.note("The transfer used %s although the default of %s is %s: the application or a route chooses, so the default is left alone.", m.congestion(), h.Name, present)
+		return false
+	}
+	return true
+}
+
+// regain is how many seconds CUBIC needs to return to the window that fills the
+// path: K of RFC 9438 section 4.2 with beta 0.7 and C 0.4.
+func (m *maker) regain() float64 {
+	if !m.need.known {
+		return 0
+	}
+	return math.Cbrt(float64(m.need.bdp) / m.mtu() * (1 - 0.7) / 0.4)
+}
+
+// mtuProbing finds the packet size that passes where large packets vanish, and
+// is a safety net with jumbo frames.
+func mtuProbing(m *maker) *idea {
+	const name = "net.ipv4.tcp_mtu_probing"
+	h, d := m.Sender, m.way()
+	if h == nil || d == nil || number(h.Tunables[name], 0) > 0 {
+		return nil
+	}
+	var why string
+	switch {
+	case d.MTU.Note != "":
+		why = plain(d.MTU.Note)
+	case m.finding(diagnose.MTUBlackHole) != nil:
+		why = "packets above a size vanish on this path"
+	case d.MTU.Link > 1500 && d.MTU.Bytes == 0:
+		why = fmt.Sprintf("the interface sends packets of up to %d bytes, and it is not known whether they pass", d.MTU.Link)
+	default:
+		return nil
+	}
+	i := &idea{answers: []string{diagnose.MTUBlackHole, diagnose.SmallMSS}, limit: last, after: last}
+	i.Idea = "find the packet size that passes, without waiting for ICMP"
+	i.Changes = m.change(h, name, "1", why)
+	i.Risk = "With 1, only connections that have noticed a black hole probe."
+	return i
+}
+
+// idleRestart keeps the congestion window over pauses, where there are any.
+func idleRestart(m *maker) *idea {
+	const name = "net.ipv4.tcp_slow_start_after_idle"
+	h := m.Sender
+	if h == nil || m.finding(diagnose.SlowSender) == nil || !m.pauses() {
+		return nil
+	}
+	i := &idea{limit: last, after: last}
+	i.Idea = "keep the congestion window over the application's pauses"
+	i.Risk = risk(h, name)
+	i.Changes = m.change(h, name, "0", "the application pauses, and every pause longer than a retransmission timeout starts over with a small window (RFC 2861)")
+	return i
+}
+
+// pauses says whether a sender was seen idle for longer than its retransmission
+// timeout, from which on slow start begins again.
+func (m *maker) pauses() bool {
+	if m.Baseline == nil {
+		return false
+	}
+	return slices.ContainsFunc(m.Baseline.Senders(m.Direction), func(s bulk.Stream) bool {
+		return slices.ContainsFunc(s.Samples, func(sample bulk.Sample) bool {
+			return sample.TCP.RTO > 0 && uint64(sample.TCP.LastDataSent)*1000 > uint64(sample.TCP.RTO)
+		})
+	})
+}

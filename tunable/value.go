@@ -1,0 +1,148 @@
+package tunable
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxValue bounds the length of a value in bytes. The longest there are, lists
+// of congestion control algorithms, have a few dozen.
+const maxValue = 256
+
+// Normalise brings a value to one form, in which equal values are equal
+// strings: single blanks between elements, none around them. The kernel
+// separates what it prints by tabs.
+func Normalise(value string) string { return strings.Join(strings.Fields(value), " ") }
+
+// Check says what is wrong with a value for t. The kernel is no help there: it
+// accepts triplets in any order, incomplete ones too, and out-of-range switches.
+func (t *Tunable) Check(value string) error {
+	if err := t.check(value); err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return nil
+}
+
+func (t *Tunable) check(value string) error {
+	if len(value) > maxValue {
+		return fmt.Errorf("a value of %d bytes is too long", len(value))
+	}
+	words := strings.Fields(value)
+	switch t.Kind {
+	case Word, Words:
+		return checkWords(t.Kind, words, value)
+	case Bool:
+		if len(words) != 1 || words[0] != "0" && words[0] != "1" {
+			return fmt.Errorf("value %q is neither 0 nor 1", value)
+		}
+		return nil
+	case Int, Triplet:
+		return t.checkNumbers(words, value)
+	}
+	return fmt.Errorf("kind %q is unknown", t.Kind)
+}
+
+func (t *Tunable) checkNumbers(words []string, value string) error {
+	want, shape := 1, "one number"
+	if t.Kind == Triplet {
+		want, shape = 3, "three numbers: minimum, default, maximum"
+	}
+	numbers, ok := parse(words)
+	if !ok || len(numbers) != want {
+		return fmt.Errorf("value %q is not %s", value, shape)
+	}
+	for i, n := range numbers {
+		if n < t.Min || n > t.Max {
+			return fmt.Errorf("%d is outside %d..%d", n, t.Min, t.Max)
+		}
+		if i > 0 && n < numbers[i-1] {
+			return fmt.Errorf("value %q is out of order: minimum, default and maximum must not fall", value)
+		}
+	}
+	return nil
+}
+
+func checkWords(kind Kind, words []string, value string) error {
+	if len(words) == 0 || kind == Word && len(words) > 1 {
+		return fmt.Errorf("value %q is not a name", value)
+	}
+	for _, w := range words {
+		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }) {
+			return fmt.Errorf("name %q has more in it than a-z, 0-9, _ and -", w)
+		}
+	}
+	return nil
+}
+
+// nameRunes are what names of algorithms and disciplines are made of.
+const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// Raise gives the value to set when wanted is wanted and current is there. Of a
+// rising tunable no element is ever lowered (see the function Raise); a switch
+// or a name simply becomes what is wanted. The second result says whether that
+// differs from current.
+func (t *Tunable) Raise(current, wanted string) (string, bool) {
+	if t.Rising {
+		return Raise(current, wanted)
+	}
+	current, wanted = Normalise(current), Normalise(wanted)
+	return wanted, wanted != current
+}
+
+// Raise gives current with each element raised to that of wanted where wanted
+// is larger. No element is ever lowered, and a raised triplet is in order. The
+// second result says whether there was anything to raise: not when wanted is
+// nowhere larger, and not when the two are not numbers of the same shape.
+func Raise(current, wanted string) (string, bool) {
+	have, okHave := parse(strings.Fields(current))
+	want, okWant := parse(strings.Fields(wanted))
+	if !okHave || !okWant || len(have) != len(want) {
+		return Normalise(current), false
+	}
+	raised := false
+	for i := range have {
+		if want[i] > have[i] {
+			have[i], raised = want[i], true
+		}
+	}
+	if !raised {
+		return Normalise(current), false
+	}
+	words := make([]string, len(have))
+	for i, n := range have {
+		if i > 0 {
+			have[i] = max(n, have[i-1])
+		}
+		words[i] = strconv.FormatInt(have[i], 10)
+	}
+	return strings.Join(words, " "), true
+}
+
+// Lowers reports whether setting wanted would lower an element of current.
+func Lowers(current, wanted string) bool {
+	have, okHave := parse(strings.Fields(current))
+	want, okWant := parse(strings.Fields(wanted))
+	if !okHave || !okWant || len(have) != len(want) {
+		return false
+	}
+	for i := range have {
+		if want[i] < have[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// parse reads decimal numbers; false when one is not.
+func parse(words []string) ([]int64, bool) {
+	numbers := make([]int64, len(words))
+	for i, w := range words {
+		n, err := strconv.ParseInt(w, 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		numbers[i] = n
+	}
+	return numbers, len(numbers) > 0
+}

@@ -1,0 +1,253 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// candidate is one configuration with everything measured of it.
+type candidate struct {
+	config   config
+	readings []reading
+	why      []plan.Step // the steps that made it
+}
+
+// goodputs of all its runs, in bit/s.
+func (c *candidate) goodputs() []float64 {
+	out := make([]float64, len(c.readings))
+	for i, r := range c.readings {
+		out[i] = float64(r.goodput)
+	}
+	return out
+}
+
+// goodput is the median over the runs.
+func (c *candidate) goodput() unit.Rate { return c.median().goodput }
+
+// median is the run in the middle by goodput: the one to diagnose.
+func (c *candidate) median() reading {
+	sorted := slices.Clone(c.readings)
+	slices.SortFunc(sorted, func(a, b reading) int {
+		switch {
+		case a.goodput < b.goodput:
+			return -1
+		case a.goodput > b.goodput:
+			return 1
+		}
+		return 0
+	})
+	return sorted[len(sorted)/2]
+}
+
+// measure brings the hosts to the candidate's configuration and runs one transfer.
+func (t *tuning) measure(ctx context.Context, c *candidate) error {
+	if err := t.hosts.bring(ctx, c.config); err != nil {
+		return err
+	}
+	r, err := t.meter.read(ctx)
+	if err != nil {
+		return err
+	}
+	c.readings = append(c.readings, r)
+	return nil
+}
+
+// baseline measures the path as it is, at least twice.
+func (t *tuning) baseline(ctx context.Context) (*candidate, error) {
+	if !t.meter.affords(2) {
+		return nil, fmt.Errorf("%w: %v of test traffic; on this path one transfer takes %v and a baseline needs two, so use --budget %v or more",
+			ErrBudget, t.o.Budget, t.meter.cost(), 8*t.meter.cost())
+	}
+	t.o.Watch.Phase("measure as it is now")
+	baseline := &candidate{}
+	for range 2 {
+		if err := t.measure(ctx, baseline); err != nil {
+			return nil, err
+		}
+	}
+	diagnosis, err := t.diagnose(ctx, baseline)
+	if err != nil {
+		return nil, err
+	}
+	t.result.Verdict = diagnosis.Verdict
+	t.fill(baseline, baseline)
+	t.o.Watch.Result(fmt.Sprintf("%s; the limit is %s (%.0f %% sure)", baseline.goodput(), diagnosis.Verdict.Cause, 100*diagnosis.Verdict.Confidence))
+	return baseline, nil
+}
+
+// diagnose names what limits a candidate, from its median run.
+func (t *tuning) diagnose(ctx context.Context, c *candidate) (diagnose.Diagnosis, error) {
+	in, err := t.input(ctx, c)
+	if err != nil {
+		return diagnose.Diagnosis{}, err
+	}
+	return *in.Diagnosis, nil
+}
+
+// input is what a plan is made from: the candidate's evidence and both hosts as
+// they are now.
+func (t *tuning) input(ctx context.Context, c *candidate) (plan.Input, error) {
+	near, far, err := t.hosts.current(ctx)
+	if err != nil {
+		return plan.Input{}, err
+	}
+	sender, receiver := near, far
+	if t.o.Direction == bulk.Reverse {
+		sender, receiver = far, near
+	}
+	diagnosis := diagnose.Diagnose(&diagnose.Evidence{
+		Direction: t.o.Direction, Path: t.path, Transfer: c.median().transfer,
+		SenderHost: sender, ReceiverHost: receiver,
+	})
+	return plan.Input{
+		Path: t.path, Direction: t.o.Direction, Sender: sender, Receiver: receiver,
+		Diagnosis: &diagnosis, Baseline: c.median().transfer, Streams: t.o.Streams,
+	}, nil
+}
+
+// maxRounds bounds the climb; each round removes one limit.
+const maxRounds = 8
+
+// climb removes one limit after the other, as long as that measurably helps.
+func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, error) {
+	best := baseline
+	tried := map[string]bool{}
+	for range maxRounds {
+		if err := t.hosts.bring(ctx, best.config); err != nil {
+			return nil, err
+		}
+		in, err := t.input(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		if in.Diagnosis.Verdict.Cause == diagnose.Healthy {
+			return best, nil
+		}
+		step := t.next(in, tried)
+		if step == nil {
+			return best, nil
+		}
+		better, err := t.try(ctx, best, *step)
+		if err != nil {
+			return nil, err
+		}
+		if better == nil {
+			continue
+		}
+		if best, err = t.double(ctx, better, *step, in.Diagnosis.Verdict.Cause); err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// next is the first planned step that was not tried and that this tune may
+// make. What it may not make becomes advice.
+func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
+	p := plan.Make(in)
+	for _, note := range p.Notes {
+		t.advise(Advice{Says: note})
+	}
+	for _, step := range p.Steps {
+		key := fmt.Sprint(step.Idea, step.Changes)
+		if tried[key] {
+			continue
+		}
+		tried[key] = true
+		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool {
+			return t.hosts.find(c.Host).changes == nil
+		})
+		if len(mine) < len(step.Changes) {
+			t.adviseStep(step)
+		}
+		if len(mine) == 0 {
+			continue
+		}
+		step.Changes = mine
+		return &step
+	}
+	return nil
+}
+
+// try measures a step on top of the best candidate, and gives the new candidate
+// if it is better, or nil with the step put on record.
+func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step) (*candidate, error) {
+	t.o.Watch.Phase("try: " + step.Idea + describeChanges(step.Changes))
+	next := &candidate{config: best.config.with(step.Changes), why: append(slices.Clone(best.why), step)}
+	verdict, err := t.compare(ctx, best, next)
+	if err != nil {
+		return nil, err
+	}
+	effect := describeEffect(best, next, verdict)
+	if verdict == stat.Better {
+		if reason := worseElsewhere(best, next); reason != "" {
+			verdict, effect = stat.Same, effect+", but "+reason
+		}
+	}
+	t.o.Watch.Result(effect)
+	if verdict != stat.Better {
+		t.putBack(step.Changes, effect)
+		return nil, nil
+	}
+	return next, nil
+}
+
+// double repeats a step that helped with its buffers doubled, until nothing
+// more is gained (S4's procedure, with a test in the place of the eye). It stops
+// when the limit has become another one: on a path that is full, say, there is
+// nothing to gain, so nothing is spent on it.
+func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, cause string) (*candidate, error) {
+	for {
+		in, err := t.input(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		if now := in.Diagnosis.Verdict.Cause; now != cause && now != diagnose.Unknown {
+			return best, nil
+		}
+		doubled := plan.Double(step, in)
+		if doubled == nil || !t.meter.affords(2) {
+			return best, nil
+		}
+		next, err := t.try(ctx, best, *doubled)
+		if err != nil || next == nil {
+			return best, err
+		}
+		best, step = next, *doubled
+	}
+}
+
+// leaveOneOut puts back every change without which the path is as fast.
+func (t *tuning) leaveOneOut(ctx context.Context, baseline, best *candidate) (*candidate, error) {
+	if len(best.config) < 2 {
+		return best, nil
+	}
+	for _, ch := range slices.Clone(best.config) {
+		if !t.meter.affords(1) {
+			break
+		}
+		t.o.Watch.Phase(fmt.Sprintf("do without: %s on %s", ch.Tunable, ch.Host))
+		less := &candidate{config: best.config.without(ch), why: best.why}
+		verdict, err := t.compare(ctx, less, best)
+		if err != nil {
+			return nil, err
+		}
+		if verdict == stat.Better {
+			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), less.goodput()))
+			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", less.goodput()))
+			continue
+		}
+		effect := fmt.Sprintf("contributes nothing: %s without it, %s with it", less.goodput(), best.goodput())
+		t.o.Watch.Result(effect)
+		t.putBack([]plan.Change{ch}, effect)
+		best = less
+	}
+	return best, nil
+}

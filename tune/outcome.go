@@ -1,0 +1,207 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// prove measures before and after again, interleaved, until the gain's interval
+// is decided, and writes both down.
+func (t *tuning) prove(ctx context.Context, baseline, best *candidate) error {
+	if len(best.config) == 0 {
+		t.fill(baseline, baseline)
+		return nil
+	}
+	for len(best.readings) < 2 && t.meter.affords(1) {
+		t.o.Watch.Phase("measure the result again")
+		if err := t.measure(ctx, best); err != nil {
+			return err
+		}
+	}
+	verdict, err := t.compare(ctx, baseline, best)
+	if err != nil {
+		return err
+	}
+	if verdict != stat.Better {
+		t.putBack(best.config, describeEffect(baseline, best, verdict))
+		best.config = nil
+		t.fill(baseline, baseline)
+		return nil
+	}
+	t.fill(baseline, best)
+	return nil
+}
+
+// keep leaves the hosts with the best configuration, confirmed.
+func (t *tuning) keep(ctx context.Context, best *candidate) error {
+	if err := t.hosts.bring(ctx, best.config); err != nil {
+		return err
+	}
+	diagnosis, err := t.diagnose(ctx, best)
+	if err != nil {
+		return err
+	}
+	if len(best.config) > 0 {
+		t.result.Remaining = &diagnosis.Verdict
+	}
+	t.adviseFinding(diagnosis.Verdict)
+	for _, ch := range best.config {
+		t.result.Kept = append(t.result.Kept, t.outcome(ch, ""))
+	}
+	if t.o.Apply == ApplyNone {
+		return nil
+	}
+	for _, e := range []*end{t.hosts.near, t.hosts.far} {
+		if len(e.live) == 0 {
+			continue
+		}
+		if err := e.changes.Confirm(ctx, e.set, t.o.Apply == ApplyPersist); err != nil {
+			return fmt.Errorf("keep the changes on %s: %w", e.name, err)
+		}
+		t.result.ChangeSets = append(t.result.ChangeSets, ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set})
+	}
+	return nil
+}
+
+// describe is the end of a dry run: the plan becomes advice.
+func (t *tuning) describe(ctx context.Context, baseline *candidate) error {
+	in, err := t.input(ctx, baseline)
+	if err != nil {
+		return err
+	}
+	p := plan.Make(in)
+	for _, step := range p.Steps {
+		t.adviseStep(step)
+	}
+	for _, note := range p.Notes {
+		t.advise(Advice{Says: note})
+	}
+	t.adviseFinding(in.Diagnosis.Verdict)
+	return nil
+}
+
+// fill writes both figures and the gain into the result.
+func (t *tuning) fill(before, after *candidate) {
+	r := t.result
+	r.Before, r.After = before.figure(), after.figure()
+	r.Latency = LatencyPair{milliseconds(before.latency()), milliseconds(after.latency())}
+	r.Gain, r.GainCI95 = 1, [2]float64{1, 1}
+	if before != after {
+		ratio := stat.Ratio(before.goodputs(), after.goodputs())
+		r.Gain, r.GainCI95 = ratio.Gain, [2]float64{ratio.Low, ratio.High}
+	}
+}
+
+func (c *candidate) figure() Figure {
+	f := Figure{Goodput: c.goodput(), Retrans: c.retrans()}
+	for _, r := range c.readings {
+		f.Runs = append(f.Runs, r.goodput)
+	}
+	return f
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// outcome reports one change.
+func (t *tuning) outcome(ch plan.Change, effect string) Outcome {
+	if effect == "" {
+		effect = t.effects[ch.Host+" "+ch.Tunable]
+	}
+	if effect == "" {
+		effect = fmt.Sprintf("%s before, %s after", t.result.Before.Goodput, t.result.After.Goodput)
+	}
+	return Outcome{Host: ch.Host, Tunable: ch.Tunable, From: ch.From, To: ch.To, Effect: effect, Why: ch.Why, Source: ch.Source}
+}
+
+// effectOf remembers what a change was measured to do.
+func (t *tuning) effectOf(ch plan.Change, effect string) {
+	t.effects[ch.Host+" "+ch.Tunable] = effect
+}
+
+// putBack records changes that were tried and not kept.
+func (t *tuning) putBack(changes []plan.Change, effect string) {
+	for _, ch := range changes {
+		t.result.PutBack = append(t.result.PutBack, t.outcome(ch, effect))
+	}
+}
+
+// advise adds advice once.
+func (t *tuning) advise(a Advice) {
+	if !slices.ContainsFunc(t.result.Advice, func(o Advice) bool { return o.Says == a.Says && o.Host == a.Host }) {
+		t.result.Advice = append(t.result.Advice, a)
+	}
+}
+
+// adviseStep turns a step that tune does not make into commands for the
+// administrators of the hosts that it would change.
+func (t *tuning) adviseStep(step plan.Step) {
+	commands := map[string][]string{}
+	var order []string
+	for _, ch := range step.Changes {
+		if t.hosts.find(ch.Host).changes != nil && !t.o.DryRun {
+			continue
+		}
+		if commands[ch.Host] == nil {
+			order = append(order, ch.Host)
+		}
+		commands[ch.Host] = append(commands[ch.Host], fmt.Sprintf("sysctl -w %s='%s'", ch.Tunable, ch.To))
+	}
+	for _, name := range order {
+		says := "to " + step.Idea + ", its administrator is to run"
+		if step.Predicted > 0 {
+			says += fmt.Sprintf(" (predicted: %s)", step.Predicted)
+		}
+		t.advise(Advice{Host: name, Says: says, Commands: commands[name]})
+	}
+}
+
+// adviseFinding passes on what a verdict advises and tune cannot do.
+func (t *tuning) adviseFinding(f diagnose.Finding) {
+	if f.Cause != diagnose.Healthy && f.Action != "" {
+		t.advise(Advice{Says: f.Cause + ": " + f.Action})
+	}
+}
+
+// describeChanges lists what a step sets, for one line.
+func describeChanges(changes []plan.Change) string {
+	var parts []string
+	for _, ch := range changes {
+		parts = append(parts, fmt.Sprintf("%s %s = %s", ch.Host, ch.Tunable, ch.To))
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// describeEffect says what a candidate did against another, in rates.
+func describeEffect(old, fresh *candidate, verdict stat.Decision) string {
+	if len(fresh.readings) == 0 {
+		return "not measured: the budget is spent"
+	}
+	from, to := old.goodput(), fresh.goodput()
+	switch verdict {
+	case stat.Better:
+		return fmt.Sprintf("helps: %s -> %s (%s)", from, to, factor(from, to))
+	case stat.Worse:
+		return fmt.Sprintf("hurts: %s -> %s", from, to)
+	}
+	return fmt.Sprintf("no measurable difference: %s -> %s", from, to)
+}
+
+// factor writes a gain as a person would: "+5 %" or "x 120".
+func factor(from, to unit.Rate) string {
+	if from <= 0 {
+		return "from nothing"
+	}
+	f := float64(to / from)
+	if f < 2 {
+		return fmt.Sprintf("%+.0f %%", 100*(f-1))
+	}
+	return fmt.Sprintf("x %.3g", f)
+}

@@ -1,0 +1,278 @@
+// Package tune closes the loop: it measures a path, names what limits it, plans
+// changes for both ends, tries each one, measures again, keeps only what helped
+// and puts the rest back. Whatever happens, both hosts end either with changes
+// that were proven, or as they were.
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Far is the far end as tune needs it: *peer.Client is one.
+type Far interface {
+	path.Helper
+	// Addr is where it listens, TCP and UDP.
+	Addr() netip.AddrPort
+	// Transfer runs one transfer; on an error it returns what was measured so far.
+	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
+	// Facts are the far host's; an error when it does not tell.
+	Facts(ctx context.Context) (*host.Facts, error)
+	// Changes sets the far host's tunables; nil when it does not allow that.
+	Changes() change.Host
+}
+
+// Near is this host.
+type Near struct {
+	Facts   func(ctx context.Context) (*host.Facts, error)
+	Changes change.Host // nil: not allowed here either
+}
+
+// Mode says what becomes of the changes that helped.
+type Mode string
+
+// The modes of Options.Apply.
+const (
+	ApplyNone    Mode = "none"    // prove them, then put all back
+	ApplyLive    Mode = "live"    // keep until the next boot
+	ApplyPersist Mode = "persist" // keep for good
+)
+
+// Options of one tuning.
+type Options struct {
+	Direction bulk.Direction // Forward: this host sends; Reverse: it receives
+	Streams   int            // TCP connections of each transfer
+	Budget    time.Duration  // of test traffic, over all transfers
+	Apply     Mode
+	DryRun    bool // change nothing at all: measure once, diagnose and plan
+	Watch     Watcher
+}
+
+// DefaultBudget of test traffic: enough for about twenty transfers on a 150 ms
+// path, each long enough to leave slow start.
+const DefaultBudget = 90 * time.Second
+
+// MinBudget is what two transfers and a verdict need on a short path.
+const MinBudget = 10 * time.Second
+
+// confirmWithin is the dead man's deadline of both change sets: longer than any
+// single transfer with its set-up, so that only a dead tune reaches it.
+const confirmWithin = 30 * time.Second
+
+// Watcher is told what happens while it happens. Calls come one at a time.
+type Watcher interface {
+	// Phase starts an activity: "measure as it is now", "try: ...".
+	Phase(text string)
+	// Progress of the running transfer.
+	Progress(p bulk.Progress)
+	// Result of an activity.
+	Result(text string)
+}
+
+// Result of one tuning; docs/json.md describes it key by key.
+type Result struct {
+	Schema      string            `json:"schema"` // "fullbore/tune/1"
+	Direction   bulk.Direction    `json:"direction"`
+	From        string            `json:"from"` // sending host
+	To          string            `json:"to"`   // receiving host
+	Path        *path.Estimate    `json:"path"`
+	Before      Figure            `json:"before"`
+	After       Figure            `json:"after"`
+	Gain        float64           `json:"gain"` // factor on goodput
+	GainCI95    [2]float64        `json:"gain_ci95"`
+	Verdict     diagnose.Finding  `json:"verdict"`             // of the path as it was found
+	Remaining   *diagnose.Finding `json:"remaining,omitempty"` // what limits now, if changes were kept
+	Kept        []Outcome         `json:"kept"`
+	PutBack     []Outcome         `json:"put_back"`
+	Advice      []Advice          `json:"advice"`
+	Latency     LatencyPair       `json:"latency_under_load_ms"`
+	TestSeconds float64           `json:"test_seconds"`
+	TestBytes   int64             `json:"test_bytes"`
+	ChangeSets  []ChangeSet       `json:"change_sets,omitempty"`
+	Interrupted string            `json:"interrupted,omitempty"` // why it ended early; all was put back
+}
+
+// ResultSchema is the version of the JSON contract.
+const ResultSchema = "fullbore/tune/1"
+
+// Figure is the goodput of one configuration over its runs.
+type Figure struct {
+	Goodput unit.Rate   `json:"goodput_bps"` // median of the runs
+	Runs    []unit.Rate `json:"runs_bps"`
+	Retrans float64     `json:"retransmitted_share"` // of the bytes sent, median of the runs
+}
+
+// LatencyPair is the median smoothed RTT of the loaded flow, in ms.
+type LatencyPair struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// Outcome is one change that was tried, and what came of it.
+type Outcome struct {
+	Host    string `json:"host"`
+	Tunable string `json:"tunable"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Effect  string `json:"effect"` // as measured
+	Why     string `json:"why"`
+	Source  string `json:"source"`
+}
+
+// Advice is what fullbore would not or could not do itself.
+type Advice struct {
+	Host     string   `json:"host,omitempty"`
+	Says     string   `json:"says"`
+	Commands []string `json:"commands,omitempty"` // for that host's administrator
+}
+
+// ChangeSet names what undoes the kept changes.
+type ChangeSet struct {
+	Host string `json:"host"`
+	ID   string `json:"id"`
+	Undo string `json:"undo"` // command, to be run on that host
+}
+
+// ErrBudget says that the budget does not even allow a baseline.
+var ErrBudget = errors.New("budget is too small")
+
+// Run tunes one direction of the path to far. On an error, or when ctx ends,
+// both hosts are as they were; the result then holds what was measured.
+func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
+	t := &tuning{near: near, far: far, o: o, effects: map[string]string{}, result: &Result{
+		Schema: ResultSchema, Direction: o.Direction,
+		Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
+	}}
+	err := t.run(ctx)
+	if err != nil {
+		t.result.Interrupted = err.Error()
+		t.result.Kept = []Outcome{}
+	}
+	return t.result, err
+}
+
+// tuning is one run of the loop.
+type tuning struct {
+	near   Near
+	far    Far
+	o      Options
+	hosts  *hosts
+	meter  *meter
+	path   *path.Estimate
+	result *Result
+	// effects of single changes, as leave-one-out measured them, by host and tunable
+	effects map[string]string
+}
+
+// run tells the story in order.
+func (t *tuning) run(ctx context.Context) (err error) {
+	if err := t.meet(ctx); err != nil {
+		return err
+	}
+	// Whatever goes wrong from here on, and however: both hosts as they were.
+	defer func() {
+		t.result.TestSeconds, t.result.TestBytes = t.meter.spent.Seconds(), t.meter.bytes
+		if undo := t.hosts.end(ctx, err == nil && t.o.Apply != ApplyNone); undo != nil {
+			err = errors.Join(err, undo)
+		}
+	}()
+
+	if err := t.probe(ctx); err != nil {
+		return err
+	}
+	baseline, err := t.baseline(ctx)
+	if err != nil {
+		return err
+	}
+	if t.o.DryRun {
+		return t.describe(ctx, baseline)
+	}
+	best, err := t.climb(ctx, baseline)
+	if err != nil {
+		return err
+	}
+	if best, err = t.leaveOneOut(ctx, baseline, best); err != nil {
+		return err
+	}
+	if err := t.prove(ctx, baseline, best); err != nil {
+		return err
+	}
+	return t.keep(ctx, best)
+}
+
+// meet learns who both hosts are and what may be changed.
+func (t *tuning) meet(ctx context.Context) error {
+	t.o.Watch.Phase("look at both hosts")
+	nearFacts, err := t.near.Facts(ctx)
+	if err != nil {
+		return fmt.Errorf("collect facts of this host: %w", err)
+	}
+	farFacts, err := t.far.Facts(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		farFacts = nil // it only measures: that is allowed
+	}
+	t.hosts = newHosts(t.near, nearFacts, t.far, farFacts)
+	t.meter = &meter{far: t.far, o: t.o}
+	sender, receiver := t.hosts.near, t.hosts.far
+	if t.o.Direction == bulk.Reverse {
+		sender, receiver = receiver, sender
+	}
+	t.result.From, t.result.To = sender.name, receiver.name
+	t.o.Watch.Result(fmt.Sprintf("%s sends to %s; changes allowed on %s", sender.name, receiver.name, t.hosts.allowed()))
+	return nil
+}
+
+// probe measures the path itself.
+func (t *tuning) probe(ctx context.Context) error {
+	t.o.Watch.Phase("probe the path")
+	estimate, err := path.Probe(ctx, t.far.Addr(), t.far, path.Options{})
+	if err != nil {
+		return fmt.Errorf("probe the path: %w", err)
+	}
+	t.path, t.result.Path = estimate, estimate
+	t.meter.rtt = estimate.RTT.Median
+	way := t.way()
+	t.o.Watch.Result(fmt.Sprintf("RTT %s, capacity %s, MTU %s, bandwidth-delay product %s",
+		unit.Milliseconds(estimate.RTT.Min), DescribeCapacity(way.Capacity), describeMTU(way.MTU), estimate.BDP(way)))
+	return nil
+}
+
+// way is the direction of the path that is being tuned.
+func (t *tuning) way() path.Direction {
+	if t.o.Direction == bulk.Reverse {
+		return t.path.Reverse
+	}
+	return t.path.Forward
+}
+
+// DescribeCapacity writes a capacity with its uncertainty.
+func DescribeCapacity(c path.Capacity) string {
+	switch {
+	case c.Assumed:
+		return fmt.Sprintf("assumed %s (not measured)", c.Rate)
+	case c.High == 0:
+		return fmt.Sprintf("at least %s", c.Low)
+	default:
+		return fmt.Sprintf("%s (%s to %s)", c.Rate, c.Low, c.High)
+	}
+}
+
+func describeMTU(m path.MTU) string {
+	if m.Bytes == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d bytes", m.Bytes)
+}
