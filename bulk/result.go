@@ -51,11 +51,12 @@ type Sample struct {
 
 // SockMem is the part of SO_MEMINFO that shows a full buffer, in bytes.
 type SockMem struct {
-	RecvAlloc int `json:"recv_alloc"` // memory held by received data
-	RecvBuf   int `json:"recv_buf"`   // its present limit
-	SendAlloc int `json:"send_alloc"`
-	SendBuf   int `json:"send_buf"`
-	Drops     int `json:"drops"`
+	RecvAlloc  int `json:"recv_alloc"`  // memory held by received data
+	RecvBuf    int `json:"recv_buf"`    // its present limit
+	SendAlloc  int `json:"send_alloc"`  // memory held by packets on their way down to the NIC
+	SendQueued int `json:"send_queued"` // memory held by data written and not yet acknowledged
+	SendBuf    int `json:"send_buf"`    // its present limit
+	Drops      int `json:"drops"`
 }
 
 // CPU is the processor time one end spent in the measured time.

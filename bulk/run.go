@@ -169,14 +169,17 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 	}
 	ticker := time.NewTicker(cmp.Or(t.spec.Interval, DefaultInterval))
 	defer ticker.Stop()
-	cancelled, measuring := ctx.Done(), t.measuring
+	measuring := t.measuring
 	for live := len(t.streams); live > 0; {
 		select {
 		case s := <-t.ended:
 			live--
 			sampler.last(s, t.now())
-			s.finish(!t.timed() && s.err == nil && driving.Err() == nil)
-			if s.err != nil {
+			s.finish(!t.timed() && s.err == nil)
+			switch {
+			case s.err != nil && ctx.Err() != nil:
+				fail(fmt.Errorf("transfer stopped: %w", context.Cause(ctx)))
+			case s.err != nil:
 				fail(s.err)
 			}
 		case <-ticker.C:
@@ -187,9 +190,6 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 		case <-measuring:
 			cpu, cpuErr = host.ReadCPU()
 			measuring = nil
-		case <-cancelled:
-			fail(fmt.Errorf("transfer stopped: %w", context.Cause(ctx)))
-			cancelled = nil
 		}
 	}
 

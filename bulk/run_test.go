@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,13 +110,30 @@ func TestTimedEndsWithoutDraining(t *testing.T) {
 
 func TestSlowReaderShows(t *testing.T) {
 	t.Setenv(EnvSlowReader, "20mbit")
-	client, server := transferOver(t, Spec{Direction: Forward, Streams: 2, Duration: time.Second})
+	spec := Spec{Direction: Forward, Streams: 2, Duration: time.Second, Interval: 20 * time.Millisecond}
+	client, server := transferOver(t, spec)
 	if client.err != nil || server.err != nil {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
 	}
 	result := Result{Client: client.End, Server: server.End}
 	if got := result.Goodput(Forward); got > 21*unit.Mbps || got < 5*unit.Mbps {
 		t.Errorf("goodput %v, want 20 Mb/s", got)
+	}
+	if runtime.GOOS != "linux" {
+		return // the rest is what the kernel says of it
+	}
+	for _, r := range server.Streams {
+		if last := r.Samples[len(r.Samples)-1]; last.Unread == 0 || last.Mem.RecvAlloc == 0 {
+			t.Errorf("stream %d: nothing waits for the slow reader: %+v", r.ID, last)
+		}
+	}
+	for _, s := range client.Streams {
+		// The last sample is of a connection that was reset: the kernel has
+		// dropped what was unsent.
+		before, last := s.Samples[len(s.Samples)-2], s.Samples[len(s.Samples)-1]
+		if before.Unsent == 0 || before.Mem.SendQueued == 0 || last.TCP.RwndLimited < last.TCP.BusyTime/2 {
+			t.Errorf("stream %d: the sender does not wait for the window: %+v", s.ID, before)
+		}
 	}
 }
 

@@ -11,5 +11,9 @@ func parseSockMem(raw []byte) SockMem {
 		}
 		return int(binary.NativeEndian.Uint32(raw[4*i:]))
 	}
-	return SockMem{RecvAlloc: word(0), RecvBuf: word(1), SendAlloc: word(2), SendBuf: word(3), Drops: word(8)}
+	return SockMem{
+		RecvAlloc: word(0), RecvBuf: word(1),
+		SendAlloc: word(2), SendBuf: word(3), SendQueued: word(5),
+		Drops: word(8),
+	}
 }

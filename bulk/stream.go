@@ -76,7 +76,7 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 			return fmt.Errorf("receive: %w", err)
 		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // send writes until the receiver has had its time and resets the connection,
@@ -116,7 +116,7 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 			taken = t.now()
 		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // drain ends the data and waits until all of it has arrived.
@@ -152,7 +152,7 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 			return fmt.Errorf("send: the peer did not take the last bytes for %v", patience)
 		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // blindPatience stands for Patience where the system does not tell how much is

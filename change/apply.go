@@ -91,12 +91,11 @@ func (l *ledger) apply(set, before *Set, steps []step) error {
 			return l.undo(before, steps[:i+1], err)
 		}
 	}
-	for i := range set.Values {
-		if v := &set.Values[i]; v.State == Applying {
-			v.State, v.Prior = Live, ""
-		}
+	for _, st := range steps {
+		v := set.value(st.tunable)
+		v.State, v.Prior = Live, ""
 	}
-	set.State = Live
+	set.State = set.certain()
 	if err := l.renew(set); err != nil {
 		return l.undo(before, steps, err)
 	}
@@ -134,6 +133,7 @@ func (m *Manager) PutBack(ctx context.Context, id string, tunables ...string) er
 }
 
 func (l *ledger) putBack(set *Set, tunables []string) error {
+	var back []*Value
 	var lost []string
 	for i := range set.Values {
 		v := &set.Values[i]
@@ -150,22 +150,19 @@ func (l *ledger) putBack(set *Set, tunables []string) error {
 			continue
 		}
 		v.Prior, v.New, v.State = now, v.Old, Applying
+		back = append(back, v)
 	}
 	set.State = Applying
 	if err := l.renew(set); err != nil {
 		return err
 	}
-	for i := range set.Values {
-		v := &set.Values[i]
-		if v.State != Applying {
-			continue
-		}
+	for _, v := range back {
 		if err := l.put(v.Tunable, v.Old); err != nil {
 			return fmt.Errorf("put back %s: %w", v.Tunable, err)
 		}
 		v.State, v.Prior = Reverted, ""
 	}
-	set.State = Live
+	set.State = set.certain()
 	if err := l.renew(set); err != nil {
 		return err
 	}
@@ -221,6 +218,17 @@ func (l *ledger) keepLost(set, before *Set) error {
 		}
 	}
 	return l.renew(before)
+}
+
+// certain is Live, unless an earlier call was cut short and left a value of
+// which it is not known whether it was set.
+func (s *Set) certain() State {
+	for _, v := range s.Values {
+		if v.State == Applying {
+			return Applying
+		}
+	}
+	return Live
 }
 
 // value finds the tunable in the set.

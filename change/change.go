@@ -4,8 +4,10 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -36,6 +38,7 @@ type Set struct {
 	Note     string    `json:"note,omitempty"` // how it ended, or what is to be known of it, in words
 	Created  time.Time `json:"created"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	KeptAt   time.Time `json:"kept_at,omitzero"` // when it was confirmed
 	// Within is how long the set may go without a call before it reverts.
 	Within    time.Duration `json:"confirm_within_ns"`
 	BootID    string        `json:"boot_id"`
@@ -46,6 +49,25 @@ type Set struct {
 
 // Open reports whether the set still reverts by itself.
 func (s *Set) Open() bool { return s.State == Planned || s.State == Applying || s.State == Live }
+
+// compare orders sets by when they last set something, as far as they can have
+// met on a tunable: only a confirmed set's tunables can be set by another.
+func compare(a, b *Set) int {
+	if a.Open() != b.Open() {
+		if b.Open() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(a.last().Compare(b.last()), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+}
+
+func (s *Set) last() time.Time {
+	if s.KeptAt.IsZero() {
+		return s.Created
+	}
+	return s.KeptAt
+}
 
 // Kept reports whether there is something that Revert would undo.
 func (s *Set) Kept() bool { return s.Open() || s.State == Confirmed }

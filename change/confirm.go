@@ -36,7 +36,7 @@ func (m *Manager) Confirm(ctx context.Context, id string, persist bool) error {
 		case persist:
 			return l.persist(set)
 		default:
-			set.State, set.Deadline = Confirmed, zero
+			set.State, set.Deadline, set.KeptAt = Confirmed, zero, l.now()
 			return l.save(set)
 		}
 	})
@@ -105,6 +105,9 @@ func (l *ledger) persist(set *Set) error {
 		if err := l.save(set); err != nil {
 			return err
 		}
+	}
+	if set.Open() {
+		set.KeptAt = l.now()
 	}
 	set.State, set.Deadline, set.Persist = Confirmed, zero, true
 	restore, err := l.publish()

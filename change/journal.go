@@ -124,7 +124,7 @@ func readSet(dir, id string) (*Set, error) {
 	return set, nil
 }
 
-// readAll reads every journal, oldest first. Those that cannot be read are
+// readAll reads every journal, oldest set first. Those that cannot be read are
 // named by the error; the others are given all the same.
 func readAll(dir string) ([]*Set, error) {
 	entries, err := os.ReadDir(dir)
@@ -148,7 +148,7 @@ func readAll(dir string) ([]*Set, error) {
 		}
 		sets = append(sets, set)
 	}
-	slices.SortStableFunc(sets, func(a, b *Set) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(sets, compare)
 	return sets, errors.Join(bad...)
 }
 

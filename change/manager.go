@@ -59,7 +59,8 @@ type Manager struct {
 	bootID    func() (string, error)
 	namespace func() (string, error)
 	bootsHere func() (bool, error)
-	root      string // what stands before /etc/sysctl.d
+	patience  time.Duration // with another holder of the lock
+	root      string        // what stands before /etc/sysctl.d
 	write     func(path string, data []byte) error
 }
 
@@ -76,7 +77,7 @@ func NewManager(dir string, knobs Knobs) (*Manager, error) {
 		StartWatchdog: StartWatchdog,
 		dir:           dir, knobs: knobs,
 		now: time.Now, bootID: host.BootID, namespace: host.Namespace, bootsHere: host.BootsHere,
-		root: "/", write: writeDurably,
+		patience: lockWait, root: "/", write: writeDurably,
 	}, nil
 }
 
@@ -175,7 +176,7 @@ func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
 		return fmt.Errorf("make directory for change sets: %w", err)
 	}
-	unlock, err := lock(ctx, m.dir)
+	unlock, err := lock(ctx, m.dir, m.patience)
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,12 @@ import (
 // lock takes the directory's lock, which every process that changes or reverts
 // something holds meanwhile. It waits a little for another holder, then names
 // it in its error.
-func lock(ctx context.Context, dir string) (unlock func(), err error) {
+func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lock change sets: %w", err)
 	}
-	patience := time.After(lockWait)
+	enough := time.After(patience)
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -38,7 +38,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 			continue
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-patience:
+		case <-enough:
 			err = fmt.Errorf("%w: %s is changing tunables at the moment; try again when it is done", ErrRefused, holder(file))
 		}
 		file.Close()

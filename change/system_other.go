@@ -5,11 +5,12 @@ package change
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fullbore/fullbore/host"
 )
 
-func lock(context.Context, string) (unlock func(), err error) {
+func lock(context.Context, string, time.Duration) (unlock func(), err error) {
 	return nil, fmt.Errorf("change tunables: %w", host.ErrUnsupported)
 }
 

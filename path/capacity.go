@@ -101,32 +101,37 @@ func pilot(ctx context.Context, run runner, size int) (packets int, rate unit.Ra
 			continue
 		}
 		t, before := trains[0], rate
-		rate = t.rate()
-		next := packets
-		switch {
-		case t.Overflow > 0: // the receiver did not keep up
+		if t.Overflow > 0 && packets > minPackets { // the receiver did not keep up
 			limit = max(packets/2, minPackets)
-			next = limit
-		case rate == 0: // all in a few batches: too short to tell
-			next = packets * 4
-		default:
-			next = int(math.Ceil(float64(rate) * targetDispersion.Seconds() / 8 / float64(size) * 4 / 3)) // the first quarter is not measured
-			bursty := t.Early.Rate() > rate*3/2 || t.Early.Time == 0
-			falling := before == 0 || rate < before*0.95
-			if bursty && falling {
+			packets = limit
+			continue
+		}
+		rate = t.rate()
+		next := 4 * packets // all came in a few batches: too short to tell
+		if rate > 0 {
+			next = lengthFor(rate, size)
+			steady := t.Early.Rate() <= rate*5/4 && t.Early.Time > 0
+			fell := before > 0 && rate < before*4/5
+			switch {
+			case !steady && (before == 0 || rate < before*0.95):
 				next = max(next, 2*packets)
+			case !steady || fell:
+				next = max(next, packets)
 			}
 		}
 		next = min(max(next, minPackets), limit)
-		if rate > 0 && t.Overflow == 0 && next <= packets+packets/4 {
+		if rate > 0 && next <= packets+packets/4 || next == packets {
 			return next, rate, nil
-		}
-		if next == packets && rate == 0 {
-			return packets, 0, nil
 		}
 		packets = next
 	}
 	return packets, rate, nil
+}
+
+// lengthFor is the number of packets whose last three quarters take the target
+// dispersion.
+func lengthFor(rate unit.Rate, size int) int {
+	return int(math.Ceil(float64(rate.BytesIn(targetDispersion)) / float64(size) * 4 / 3))
 }
 
 // estimate is the median of the trains with its 95 % interval. Lost packets

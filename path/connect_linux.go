@@ -70,7 +70,8 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	}
 	h.sendMSS, h.announced = int(info.Snd_mss), int(info.Advmss)
 	if info.Options&optTimestamps != 0 {
-		h.sendMSS += timestampSize // the kernel has already taken it off
+		h.sendMSS += timestampSize // the kernel has already taken it off both
+		h.announced += timestampSize
 	}
 	return h, nil
 }

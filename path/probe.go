@@ -29,12 +29,22 @@ type Observed struct {
 
 // Helper is the far end as a prober needs it. Package peer implements it over
 // its authenticated HTTP API, so that only who may test also gets a ticket.
+//
+// Its answers must come through even where large packets vanish, or a black
+// hole stops the very probe that would find it. The dialling end sets TCP_MAXSEG
+// to [SafeMSS] before it connects, which keeps the segments of both ends small;
+// a listener must not, since the transfers of its port would be small as well.
 type Helper interface {
 	// OpenProbe asks the far end to answer probes from this host.
 	OpenProbe(ctx context.Context) (Ticket, error)
 	// Observed asks what the far end's Responder saw so far.
 	Observed(ctx context.Context, cookie string) (Observed, error)
 }
+
+// SafeMSS is a TCP segment size, in bytes, whose packets pass nearly every path:
+// that of the smallest IPv6 MTU, 1280 (RFC 8200, section 5), without the headers
+// of IPv6 and TCP.
+const SafeMSS = 1280 - 40 - 20
 
 // Options of a probe. The zero value is good.
 type Options struct {
@@ -98,7 +108,9 @@ func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *
 		}
 		return err.Error(), nil
 	}
-	ticket, err := helper.OpenProbe(ctx)
+	opening, cancel := context.WithTimeout(ctx, helperTimeout)
+	defer cancel()
+	ticket, err := helper.OpenProbe(opening)
 	if err != nil {
 		return fail(fmt.Errorf("the far end does not let itself be probed: %w", err))
 	}

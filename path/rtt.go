@@ -26,6 +26,12 @@ const (
 	connectTimeout = 2500 * time.Millisecond
 )
 
+// Methods of RTT.
+const (
+	methodHandshake = "tcp handshake"
+	methodEcho      = "icmp echo"
+)
+
 // handshake is what one TCP handshake told. The segment sizes, in bytes and
 // without TCP options, are 0 where the system does not tell them.
 type handshake struct {
@@ -130,7 +136,7 @@ func handshakes(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) 
 	for i, h := range got {
 		times[i] = h.rtt
 	}
-	r := summariseRTT(times, rttSamples, "tcp handshake")
+	r := summariseRTT(times, rttSamples, methodHandshake)
 	if len(got) == 0 {
 		return r, handshake{}, failed
 	}
@@ -151,7 +157,7 @@ func echo(ctx context.Context, to netip.Addr) RTT {
 		if err := p.RunWithContext(ctx); err != nil && p.PacketsRecv == 0 {
 			continue // not permitted this way
 		}
-		return summariseRTT(p.Statistics().Rtts, p.PacketsSent, "icmp echo")
+		return summariseRTT(p.Statistics().Rtts, p.PacketsSent, methodEcho)
 	}
 	return RTT{}
 }

@@ -12,6 +12,7 @@ import (
 
 // session is a prober's side of a ticket.
 type session struct {
+	to       netip.Addr
 	conn     *net.UDPConn
 	helper   Helper
 	ticket   Ticket
@@ -48,7 +49,7 @@ func newSession(ctx context.Context, to netip.Addr, helper Helper, t Ticket, rtt
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
-		conn: conn, helper: helper, ticket: t, cookie: c, overhead: overhead(to),
+		to: to, conn: conn, helper: helper, ticket: t, cookie: c, overhead: overhead(to),
 		wait: min(rtt.Max+rtt.Max/4+50*time.Millisecond, 2*time.Second),
 		got:  make(chan int, 256), padded: make(chan int, 256),
 		end: cancel, done: make(chan struct{}),
@@ -237,7 +238,13 @@ func (s *session) reverse(ctx context.Context, n, packets, size int, spacing tim
 	return out, nil
 }
 
+// helperTimeout is how long the far end may take for an answer: ten times what
+// it takes on long paths, and bearable if it never comes.
+const helperTimeout = 3 * time.Second
+
 func (s *session) observe(ctx context.Context) (Observed, error) {
+	ctx, cancel := context.WithTimeout(ctx, helperTimeout)
+	defer cancel()
 	o, err := s.helper.Observed(ctx, s.ticket.Cookie)
 	if err != nil {
 		return Observed{}, fmt.Errorf("ask the far end what it saw: %w", err)
@@ -263,17 +270,27 @@ func sleep(ctx context.Context, d time.Duration) error {
 // mtus probes the path MTU both ways at once, as far as each end can set DF. It
 // tells whether the far end answers at all.
 func (s *session) mtus(ctx context.Context, way route, e *Estimate) (answers bool, err error) {
-	far, err := s.observe(ctx)
-	if err != nil {
+	var far Observed
+	group, probing := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		far, err = s.observe(probing)
+		return err
+	})
+	group.Go(func() error {
+		for range 2 {
+			size, err := s.askForward(probing, []int{headerSize + s.overhead})
+			if answers = size > 0; answers || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil || !answers {
 		return false, err
 	}
-	if size, err := s.askForward(ctx, []int{headerSize + s.overhead}); size == 0 || err != nil {
-		if size, err = s.askForward(ctx, []int{headerSize + s.overhead}); size == 0 || err != nil {
-			return false, err
-		}
-	}
+
 	var forward, reverse int
-	group, probing := errgroup.WithContext(ctx)
+	group, probing = errgroup.WithContext(ctx)
 	if canDontFragment {
 		group.Go(func() (err error) {
 			forward, err = searchMTU(probing, knownLink(way.link), s.askForward)
@@ -290,11 +307,10 @@ func (s *session) mtus(ctx context.Context, way route, e *Estimate) (answers boo
 		return false, err
 	}
 	if forward > 0 {
-		after, err := routeTo(s.conn.RemoteAddr().(*net.UDPAddr).AddrPort().Addr().Unmap())
-		if err != nil {
-			return false, err
+		if now, err := routeTo(s.to); err == nil { // the kernel may have learned
+			way = now
 		}
-		e.Forward.MTU = probedMTU(forward, way.link, after.kernel)
+		e.Forward.MTU = probedMTU(forward, way.link, way.kernel)
 	}
 	if reverse > 0 {
 		if far, err = s.observe(ctx); err != nil {

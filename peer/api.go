@@ -31,7 +31,7 @@ type (
 		ID string `path:"id" maxLength:"100"`
 	}
 	namedInput[T any] struct {
-		named
+		ID   string `path:"id" maxLength:"100"`
 		Body T
 	}
 )
@@ -111,7 +111,7 @@ func (s *Server) transferAPI(api huma.API) {
 		if err != nil {
 			return nil, answer(err)
 		}
-		return give(admission{ID: t.id, Cookie: t.cookie, AttachWithin: attachWithin}), nil
+		return give(admission{ID: t.id, Cookie: t.cookie, AttachWithin: s.patience.attach}), nil
 	})
 
 	huma.Register(api, operation(http.MethodPost, "/v1/transfers/{id}/start", "start-transfer", "Start when all streams are there; answers when the far end runs"),

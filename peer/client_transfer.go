@@ -46,9 +46,10 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 	if err := c.call(ctx, request{method: http.MethodPost, path: "/v1/transfers", body: spec, answer: &place}); err != nil {
 		return result, fmt.Errorf("start transfer: %w", err)
 	}
+	place.AttachWithin = min(max(place.AttachWithin, 0), connectWithin)
 	conns, err := c.attach(ctx, spec, place)
 	if err == nil {
-		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: attachWithin + patience})
+		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: place.AttachWithin + patience})
 	}
 	if err != nil {
 		closeAll(conns)
@@ -77,7 +78,7 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 
 // attach connects all streams. Only the preamble is sent on them.
 func (c *Client) attach(ctx context.Context, spec bulk.Spec, place admission) ([]bulk.Conn, error) {
-	ctx, done := context.WithTimeout(ctx, attachWithin)
+	ctx, done := context.WithTimeout(ctx, place.AttachWithin)
 	defer done()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dialsAtOnce)
@@ -166,7 +167,7 @@ func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error
 			return c.whyOver(life)
 		case errors.Is(err, ErrGone), errors.Is(err, syscall.ECONNREFUSED):
 			return c.lost(life, err)
-		case errors.Is(err, ErrUnreachable):
+		case errors.Is(err, ErrUnreachable), errors.Is(err, ErrNotFullbore): // perhaps it is just dying
 			if !sleep(life.ctx, 250*time.Millisecond) {
 				return c.whyOver(life)
 			}

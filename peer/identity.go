@@ -30,6 +30,26 @@ type Identity struct {
 // far end to the client.
 func (i *Identity) Token() string { return i.token.String() }
 
+// DefaultDir is where a far end keeps its identity: under FULLBORE_STATE; for
+// root under /var/lib/fullbore; for others under XDG_STATE_HOME, which is
+// ~/.local/state unless set (XDG Base Directory Specification).
+func DefaultDir() (string, error) {
+	if dir := os.Getenv("FULLBORE_STATE"); dir != "" {
+		return filepath.Join(dir, "peer"), nil
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/fullbore/peer", nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "fullbore", "peer"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find a directory for the identity: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "fullbore", "peer"), nil
+}
+
 // NewIdentity makes one that lives as long as the process.
 func NewIdentity() (*Identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

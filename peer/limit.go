@@ -117,6 +117,7 @@ type pace struct {
 
 	mu      sync.Mutex
 	buckets map[netip.Addr]*bucket
+	swept   time.Time
 }
 
 type bucket struct {
@@ -159,8 +160,12 @@ func (p *pace) allow(who netip.Addr, now time.Time) bool {
 }
 
 // forgetFull drops the buckets that have filled up again: a new one would be the
-// same.
+// same. Once a second is enough, and keeps many clients from costing much.
 func (p *pace) forgetFull(now time.Time) {
+	if now.Sub(p.swept) < time.Second {
+		return
+	}
+	p.swept = now
 	for who, b := range p.buckets {
 		if b.level+p.rate*now.Sub(b.at).Seconds() >= p.burst {
 			delete(p.buckets, who)

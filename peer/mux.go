@@ -24,7 +24,7 @@ const (
 type protocol struct {
 	name   string
 	match  func(first []byte) verdict
-	handle func(ctx context.Context, c *opened) // owns the connection
+	handle func(c *opened) // owns the connection
 }
 
 // opened is a connection whose first bytes have been looked at. Read gives them
@@ -45,18 +45,14 @@ func (o *opened) Read(b []byte) (int, error) {
 	return o.TCPConn.Read(b)
 }
 
-const (
-	// firstBytes is as much as any protocol may need to be told apart.
-	firstBytes = 64
-	// decideWithin bounds the time a connection may stay anonymous. A SYN, its
-	// answer and the first bytes may each be lost twice (1 s, then 2 s).
-	decideWithin = 10 * time.Second
-)
+// firstBytes is as much as any protocol may need to be told apart.
+const firstBytes = 64
 
 // mux tells by the first bytes which protocol a connection speaks.
 type mux struct {
 	protocols []protocol
-	undecided *gate // connections that have not said yet what they are
+	undecided *gate         // connections that have not said yet what they are
+	within    time.Duration // they have to
 	log       *slog.Logger
 }
 
@@ -92,7 +88,7 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 				m.log.Debug("connection closed", "from", from, "err", err)
 				return
 			}
-			chosen.handle(ctx, c)
+			chosen.handle(c)
 		})
 	}
 }
@@ -100,7 +96,7 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 // decide reads until one protocol says yes. It never reads past the first
 // firstBytes, and gives them to the protocol.
 func (m *mux) decide(ctx context.Context, conn *net.TCPConn, from netip.AddrPort) (*protocol, *opened, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(decideWithin)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(m.within)); err != nil {
 		return nil, nil, err
 	}
 	if err := ctx.Err(); err != nil { // its deadline may just have been overwritten

@@ -53,7 +53,15 @@ type farEnd struct {
 
 func startFarEnd(t *testing.T, config Config, address string) *farEnd {
 	t.Helper()
-	server, err := NewServer(config)
+	return startHasty(t, config, address, usualTiming)
+}
+
+// hasty waits for clients as a far end does, only not as long.
+var hasty = timing{decide: time.Second, attach: time.Second, silent: 1500 * time.Millisecond}
+
+func startHasty(t *testing.T, config Config, address string, patience timing) *farEnd {
+	t.Helper()
+	server, err := newServer(config, patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/path"
 )
 
 // problems are the errors that cross the control API, as RFC 9457 problem
@@ -25,6 +26,7 @@ var problems = []struct {
 	{ErrBusy, "busy", http.StatusTooManyRequests},
 	{ErrGone, "gone", http.StatusNotFound},
 	{ErrRefused, "refused", http.StatusConflict},
+	{path.ErrTickets, "tickets", http.StatusTooManyRequests},
 	{change.ErrRefused, "change-refused", http.StatusConflict},
 	{change.ErrUnknown, "change-unknown", http.StatusNotFound},
 	{change.ErrClosed, "change-closed", http.StatusConflict},

@@ -55,6 +55,7 @@ type Server struct {
 	transfers *transfers
 	pace      *pace
 	name      string
+	patience  timing
 
 	// Set by Serve.
 	life      context.Context // of all that runs
@@ -62,8 +63,10 @@ type Server struct {
 }
 
 // NewServer makes a far end; Serve runs it.
-func NewServer(c Config) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log}
+func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
+
+func newServer(c Config, patience timing) (*Server, error) {
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {
@@ -86,7 +89,7 @@ func NewServer(c Config) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.transfers = newTransfers(s.log)
+	s.transfers = newTransfers(s.log, patience)
 	s.pace = newPace(20, 200)
 	s.name, _ = os.Hostname() // a host without a name is still a far end
 	return s, nil
@@ -127,7 +130,7 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 		s.responder = path.NewResponder(packets)
 		group.Go(func() error {
 			if err := s.responder.Serve(ctx); err != nil && ctx.Err() == nil {
-				return fmt.Errorf("answer path probes: %w", err)
+				s.log.Error("path probes are no longer answered", "err", err) // transfers still are
 			}
 			return nil
 		})
@@ -173,16 +176,33 @@ func (s *Server) putBack(ctx context.Context) error {
 func (s *Server) mux(control *handover) *mux {
 	return &mux{
 		undecided: newGate(512, 128),
+		within:    s.patience.decide,
 		log:       s.log,
 		protocols: []protocol{
-			{"control", matchTLS, func(_ context.Context, c *opened) { control.give(c) }},
-			{"stream", matchPreamble, func(_ context.Context, c *opened) { s.stream(c) }},
-			{"iperf3", matchIperf3, func(_ context.Context, c *opened) {
-				_ = c.Close()
-				s.log.Info("iperf3 client turned away: this far end speaks only fullbore's own protocol", "from", c.from)
-			}},
-			{"http", matchHTTP, func(_ context.Context, c *opened) { explain(c) }},
+			{"control", matchTLS, func(c *opened) { s.control(c, control) }},
+			{"stream", matchPreamble, s.stream},
+			{"iperf3", matchIperf3, s.turnAway},
+			{"http", matchHTTP, explain},
 		},
+	}
+}
+
+// control hands a connection to the API, at the same pace as its requests: a
+// handshake costs more than most of them.
+func (s *Server) control(c *opened, to *handover) {
+	if !s.pace.allow(c.from.Addr(), time.Now()) {
+		_ = c.Close()
+		return
+	}
+	to.give(c)
+}
+
+// turnAway closes an iperf3 client's connection: there is no answer that its
+// protocol has for "not here".
+func (s *Server) turnAway(c *opened) {
+	_ = c.Close()
+	if s.pace.allow(c.from.Addr(), time.Now()) { // or whoever wants could fill the log
+		s.log.Info("iperf3 client turned away: this far end speaks only fullbore's own protocol", "from", c.from)
 	}
 }
 

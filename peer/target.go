@@ -17,7 +17,11 @@ func splitTarget(target string) (host string, port uint16, err error) {
 	if target == "" {
 		return "", 0, bad("no host was given")
 	}
-	if address, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
+	bare := target
+	if strings.HasPrefix(target, "[") && strings.HasSuffix(target, "]") {
+		bare = target[1 : len(target)-1]
+	}
+	if address, err := netip.ParseAddr(bare); err == nil {
 		return address.String(), DefaultPort, nil
 	}
 	if !strings.Contains(target, ":") {

@@ -24,13 +24,6 @@ const (
 )
 
 const (
-	// attachWithin bounds the time from create to start. Connecting over the
-	// longest terrestrial paths with a lost SYN (1 s) takes a third of it.
-	attachWithin = 10 * time.Second
-	// silentFor ends a transfer of which neither data nor the client's
-	// heartbeat (one a second) was seen for so long. It is above what a control
-	// request takes when several of its packets are lost behind a full queue.
-	silentFor = 8 * time.Second
 	// windUp is what a transfer may take beyond its own time: to empty the
 	// queues of the path and of the sender.
 	windUp = 15 * time.Second
@@ -46,6 +39,7 @@ type transfer struct {
 	spec       bulk.Spec
 	client     netip.AddrPort
 	longest    time.Duration // it may run
+	patience   timing
 	created    time.Time
 	cancel     context.CancelCauseFunc
 
@@ -65,9 +59,9 @@ type transfer struct {
 	expiry *time.Timer // of the result
 }
 
-func newTransfer(spec bulk.Spec, client netip.AddrPort, longest time.Duration) *transfer {
+func newTransfer(spec bulk.Spec, client netip.AddrPort, longest time.Duration, patience timing) *transfer {
 	t := &transfer{
-		id: randomName(), cookie: randomName(), spec: spec, client: client, longest: longest,
+		id: randomName(), cookie: randomName(), spec: spec, client: client, longest: longest, patience: patience,
 		created: time.Now(), phase: Attaching,
 		attached: make(chan struct{}), started: make(chan struct{}), running: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -173,7 +167,7 @@ func (t *transfer) run(ctx context.Context) {
 
 // gather waits for the streams and for the client's go.
 func (t *transfer) gather(ctx context.Context) error {
-	late := time.NewTimer(attachWithin)
+	late := time.NewTimer(t.patience.attach)
 	defer late.Stop()
 	for _, arrived := range []chan struct{}{t.attached, t.started} {
 		select {
@@ -181,7 +175,7 @@ func (t *transfer) gather(ctx context.Context) error {
 		case <-late.C:
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			return fmt.Errorf("%d of %d streams and no start came within %v", len(t.conns), connections(t.spec), attachWithin)
+			return fmt.Errorf("%d of %d streams and no start came within %v", len(t.conns), connections(t.spec), t.patience.attach)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -206,8 +200,8 @@ func (t *transfer) move(ctx context.Context) (bulk.End, error) {
 
 	go func() {
 		for sleep(ctx, 250*time.Millisecond) {
-			if t.silent() > silentFor {
-				abandon(fmt.Errorf("client vanished: neither data nor a heartbeat for %v", silentFor))
+			if t.silent() > t.patience.silent {
+				abandon(fmt.Errorf("client vanished: neither data nor a heartbeat for %v", t.patience.silent))
 			}
 		}
 	}()
@@ -257,7 +251,7 @@ func (t *transfer) freeIn() (wait time.Duration, busy bool) {
 	case Done:
 		return 0, false
 	case Attaching:
-		length += attachWithin
+		length += t.patience.attach
 	}
 	return max(time.Second, length-time.Since(t.created)), true
 }

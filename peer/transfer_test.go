@@ -158,6 +158,7 @@ func TestBusyFarEndSaysHowLong(t *testing.T) {
 }
 
 func TestKilledFarEnd(t *testing.T) {
+	t.Parallel()
 	for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
 		t.Run(string(d), func(t *testing.T) { testDeath(t, d, syscall.SIGKILL) })
 	}
@@ -166,6 +167,7 @@ func TestKilledFarEnd(t *testing.T) {
 // A stopped process keeps its connections and acknowledges, but never answers:
 // as a host that hangs does.
 func TestVanishedFarEnd(t *testing.T) {
+	t.Parallel()
 	for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +229,8 @@ func TestFarEndStoppedMidTransfer(t *testing.T) {
 
 // Clients that go away at any phase leave their place within seconds.
 func TestVanishedClientFreesItsPlace(t *testing.T) {
-	far := startFarEnd(t, Config{}, "127.0.0.1:0")
+	t.Parallel()
+	far := startHasty(t, Config{}, "127.0.0.1:0", hasty)
 	client := far.dial(t, "")
 	create := func(spec bulk.Spec) admission {
 		t.Helper()

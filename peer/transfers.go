@@ -24,7 +24,8 @@ const (
 // transfers are those a far end knows: running ones, each with a place, and done
 // ones whose result waits.
 type transfers struct {
-	log *slog.Logger
+	log      *slog.Logger
+	patience timing
 
 	mu      sync.Mutex
 	known   map[string]*transfer // by id
@@ -34,8 +35,8 @@ type transfers struct {
 	busy    sync.WaitGroup
 }
 
-func newTransfers(log *slog.Logger) *transfers {
-	return &transfers{log: log, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
+func newTransfers(log *slog.Logger, patience timing) *transfers {
+	return &transfers{log: log, patience: patience, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
 }
 
 // create makes place for a transfer, or says how long it takes until there is
@@ -49,7 +50,7 @@ func (ts *transfers) create(ctx context.Context, spec bulk.Spec, client netip.Ad
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	t := newTransfer(spec, client, limits.Transfer)
+	t := newTransfer(spec, client, limits.Transfer, ts.patience)
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	ts.known[t.id], ts.waiting[t.cookie] = t, t
 	ts.running++

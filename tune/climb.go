@@ -152,8 +152,10 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 // make. What it may not make becomes advice.
 func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
 	p := plan.Make(in)
-	for _, note := range p.Notes {
-		t.advise(Advice{Says: note})
+	if len(p.Steps) == 0 { // why nothing can be done is worth knowing
+		for _, note := range p.Notes {
+			t.advise(Advice{Says: note})
+		}
 	}
 	for _, step := range p.Steps {
 		key := fmt.Sprint(step.Idea, step.Changes)

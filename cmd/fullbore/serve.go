@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"strconv"
 
-	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/peer"
 )
 
@@ -69,13 +67,15 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 	if c.Ephemeral {
 		return peer.NewIdentity()
 	}
-	dir := filepath.Join(change.StateDir(), "peer")
-	kept, err := peer.LoadIdentity(dir)
-	if err != nil {
-		log.Warn("the token holds for this run only", "err", err)
-		return peer.NewIdentity()
+	dir, err := peer.DefaultDir()
+	if err == nil {
+		var kept *peer.Identity
+		if kept, err = peer.LoadIdentity(dir); err == nil {
+			return kept, nil
+		}
 	}
-	return kept, nil
+	log.Warn("the token holds for this run only", "err", err)
+	return peer.NewIdentity()
 }
 
 func (c *serveCmd) announce(app *app, at net.Addr, token string) error {

@@ -9,7 +9,6 @@ import (
 const (
 	slabSize   = 256 << 10
 	regionSize = 16 * slabSize
-	bufferSize = vnetLen + maxPacket
 )
 
 // arena gives packets memory that the garbage collector neither scans nor moves:

@@ -26,7 +26,7 @@ func BenchmarkWire(b *testing.B) {
 				var bytes int64
 				var elapsed time.Duration
 				for b.Loop() {
-					_, got := transfer(b, a, z, 0, 2*time.Second)
+					_, got := transfer(b, a, z, ipv4, 2*time.Second, "count")
 					bytes, elapsed = bytes+got.Bytes, elapsed+got.Elapsed
 				}
 				s := w.Stats().AToB

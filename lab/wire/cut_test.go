@@ -249,6 +249,7 @@ func FuzzPacket(f *testing.F) {
 		f.Add(s.build())
 	}
 	rules := newSynRules(Direction{MSSClamp: 1000, Strip: []string{"wscale", "sack", "timestamps"}})
+	scratch := make([]byte, bufferSize)
 	f.Fuzz(func(t *testing.T, buf []byte) {
 		if len(buf) > bufferSize {
 			return
@@ -262,7 +263,10 @@ func FuzzPacket(f *testing.F) {
 		total := 0
 		for i := range p.segments {
 			total += p.size(i)
-			p.spoil(make([]byte, bufferSize), i, p.ect, func(n int) int { return n - 1 })
+			if i%97 != 0 && i != p.segments-1 {
+				continue // a fuzzed MSS may be 1
+			}
+			p.spoil(scratch, i, p.ect, func(n int) int { return n - 1 })
 			if p.segments > 1 {
 				p.header(dst[:], i, 1, p.ect)
 			}

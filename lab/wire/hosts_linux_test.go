@@ -135,7 +135,7 @@ func (h *testHost) counter(t testing.TB, name string) (value uint64) {
 func (h *testHost) sysctl(t testing.TB, name, value string) {
 	t.Helper()
 	h.must(t, func() error {
-		return os.WriteFile("/proc/thread-self/root/proc/sys/"+strings.ReplaceAll(name, ".", "/"), []byte(value), 0)
+		return os.WriteFile("/proc/sys/"+strings.ReplaceAll(name, ".", "/"), []byte(value), 0)
 	})
 }
 
@@ -175,11 +175,17 @@ type received struct {
 	Elapsed time.Duration // from the connection to its end
 }
 
-// transfer sends for a duration from a to b with kernel TCP, over IPv4 (0) or
-// IPv6 (1).
-func transfer(t testing.TB, from, to *testHost, family int, d time.Duration) (sent senderInfo, got received) {
+// ipv4 and ipv6 choose an address of a host.
+const (
+	ipv4 = iota
+	ipv6
+)
+
+// transfer sends for a duration from a to b with kernel TCP. Check, which costs
+// CPU, makes the receiver compare each byte.
+func transfer(t testing.TB, from, to *testHost, family int, d time.Duration, check string) (sent senderInfo, got received) {
 	t.Helper()
-	receiver := to.start(t, "receive", addresses[1][family])
+	receiver := to.start(t, "receive", addresses[1][family], check)
 	sender := from.start(t, "send", addresses[1][family], d.String())
 	sender.result(t, &sent)
 	receiver.result(t, &got)
@@ -214,4 +220,12 @@ func wired(t testing.TB, a, b *testHost, mtu int, aToB, bToA Direction) *Wire {
 		}
 	})
 	return w
+}
+
+func setDown(name string) error {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	return netlink.LinkSetDown(link)
 }

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"testing"
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "receive":
-		result, err = receive(os.Args[1])
+		result, err = receive(os.Args[1], os.Args[2] == "check")
 	case "send":
 		result, err = send(os.Args[1], os.Args[2])
 	}
@@ -50,7 +52,7 @@ func endpoint(address string) (family int, sa unix.Sockaddr, err error) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: port, Addr: addr.As16()}, nil
 }
 
-func receive(address string) (*received, error) {
+func receive(address string, check bool) (*received, error) {
 	family, sa, err := endpoint(address)
 	if err != nil {
 		return nil, err
@@ -70,30 +72,42 @@ func receive(address string) (*received, error) {
 		return nil, err
 	}
 	got := &received{}
-	buf := make([]byte, blockSize)
+	buf, want := make([]byte, blockSize), pattern()
 	for began := time.Now(); ; {
 		n, err := unix.Read(fd, buf)
-		if err != nil && err != unix.EINTR {
-			return nil, err
-		}
-		if n == 0 && err == nil {
+		if n == 0 && err == nil || err == unix.ECONNRESET {
 			got.Elapsed = time.Since(began)
 			return got, nil
 		}
-		got.Bytes += int64(max(n, 0))
+		if err != nil && err != unix.EINTR {
+			return nil, err
+		}
+		for b := buf[:max(n, 0)]; len(b) > 0; {
+			n := min(len(b), len(want)-int(got.Bytes%blockSize))
+			if from := got.Bytes % blockSize; check && !bytes.Equal(b[:n], want[from:from+int64(n)]) {
+				return nil, fmt.Errorf("the %d bytes behind the first %d are not what was sent", n, got.Bytes)
+			}
+			b, got.Bytes = b[n:], got.Bytes+int64(n)
+		}
 	}
+}
+
+// pattern is the block that is sent over and over.
+func pattern() []byte {
+	block := make([]byte, blockSize)
+	rand.NewChaCha8([32]byte{}).Read(block) // never fails
+	return block
 }
 
 // senderInfo is part of the sender's TCP_INFO at the end.
 type senderInfo struct {
-	Options, SndMSS      int
-	SndWScale, RcvWScale int
-	Segments, Retrans    int
-	Reordering           int
-	DeliveredCE          int
-	DSACKs, ReordSeen    int
-	RTTMicros, MinRTT    int
-	CongestionAlgorithm  string
+	Options, SndMSS int
+	Retransmits     int
+	DeliveredCE     int
+	DSACKs          int
+	Reordered       int
+	MinRTT          time.Duration
+	Congestion      string
 }
 
 func send(address, duration string) (*senderInfo, error) {
@@ -109,10 +123,25 @@ func send(address, duration string) (*senderInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	block := make([]byte, blockSize)
+	// Where nothing gets through any more, stop and let the receiver know.
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Sec: 1}); err != nil {
+		return nil, err
+	}
+	block := pattern()
+	rest := block
 	for began := time.Now(); time.Since(began) < d; {
-		if _, err := unix.Write(fd, block); err != nil && err != unix.EINTR {
+		n, err := unix.Write(fd, rest)
+		if err == unix.EAGAIN {
+			if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if err != nil && err != unix.EINTR {
 			return nil, err
+		}
+		if rest = rest[max(n, 0):]; len(rest) == 0 {
+			rest = block
 		}
 	}
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
@@ -121,10 +150,9 @@ func send(address, duration string) (*senderInfo, error) {
 	}
 	algorithm, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	return &senderInfo{
-		Options: int(info.Options), SndMSS: int(info.Snd_mss),
-		Segments: int(info.Segs_out), Retrans: int(info.Total_retrans), Reordering: int(info.Reordering),
-		DeliveredCE: int(info.Delivered_ce), DSACKs: int(info.Dsack_dups), ReordSeen: int(info.Reord_seen),
-		RTTMicros: int(info.Rtt), MinRTT: int(info.Min_rtt), CongestionAlgorithm: algorithm,
+		Options: int(info.Options), SndMSS: int(info.Snd_mss), Retransmits: int(info.Total_retrans),
+		DeliveredCE: int(info.Delivered_ce), DSACKs: int(info.Dsack_dups), Reordered: int(info.Reord_seen),
+		MinRTT: time.Duration(info.Min_rtt) * time.Microsecond, Congestion: algorithm,
 	}, err
 }
 

@@ -27,9 +27,10 @@ const (
 	flagPSH         = 8
 	flagCWR         = 0x80
 	maxPacket       = 1<<16 - 1 + 40 // the longest IPv6 packet without the jumbo option
-	maxHeader       = 512            // IP and TCP headers together of what is cut
-	maxIPv6Chain    = 8              // extension headers that are followed
-	ipv4DontInspect = 0x3fff         // more fragments, or a fragment offset
+	bufferSize      = vnetLen + maxPacket
+	maxHeader       = 512    // IP and TCP headers together of what is cut
+	maxIPv6Chain    = 8      // extension headers that are followed
+	ipv4DontInspect = 0x3fff // more fragments, or a fragment offset
 )
 
 // errMalformed is a super-packet that does not say how to cut it.

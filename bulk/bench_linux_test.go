@@ -1,0 +1,73 @@
+package bulk
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// benchBytes is what one iteration moves over the loopback.
+const benchBytes = 2 << 30
+
+// BenchmarkRun is one stream with all that Run does beside moving bytes.
+func BenchmarkRun(b *testing.B) {
+	b.SetBytes(benchBytes)
+	for b.Loop() {
+		client, server := transferOver(b, Spec{Direction: Forward, Streams: 1, Bytes: benchBytes})
+		if client.err != nil || server.err != nil {
+			b.Fatalf("client: %v, server: %v", client.err, server.err)
+		}
+		result := Result{Client: client.End, Server: server.End}
+		b.ReportMetric(float64(result.Goodput(Forward)/unit.Gbps), "Gb/s")
+	}
+}
+
+// BenchmarkBareLoop is what BenchmarkRun is compared with: nothing but writes
+// and reads in Go's own way.
+func BenchmarkBareLoop(b *testing.B) {
+	b.SetBytes(benchBytes)
+	for b.Loop() {
+		bare(b)
+	}
+}
+
+func bare(b *testing.B) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer listener.Close()
+	var receiver sync.WaitGroup
+	receiver.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer conn.Close()
+		buf := make([]byte, DefaultLength)
+		for {
+			if _, err := conn.Read(buf); err != nil {
+				if err != io.EOF {
+					b.Error(err)
+				}
+				return
+			}
+		}
+	})
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	buf := newPayload(DefaultLength)
+	for range benchBytes / DefaultLength {
+		if _, err := conn.Write(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+	conn.Close()
+	receiver.Wait()
+}

@@ -1,0 +1,147 @@
+package bulk
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// What a spec asks for is what the kernel then says of the connections.
+func TestOptions(t *testing.T) {
+	const small = 64 << 10 // below any host's rmem_max and wmem_max
+	spec := Spec{
+		Direction: Both, Streams: 1, Duration: 300 * time.Millisecond, Interval: 20 * time.Millisecond,
+		SendBuf: small, RecvBuf: small, MSS: 1000, Congest: "reno", Pace: 80 * unit.Mbps, NoDelay: true,
+	}
+	a, b := connect(t, spec)
+	for _, conn := range append(a[:len(a):len(a)], b...) {
+		raw, err := conn.TCP.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = raw.Control(func(fd uintptr) {
+			if n, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NODELAY); err != nil || n == 0 {
+				t.Errorf("stream %d: TCP_NODELAY is %d, %v", conn.ID, n, err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := start(t.Context(), spec, b, Patience)
+	client, err := Run(t.Context(), spec, a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := wait(t, server)
+	if far.err != nil {
+		t.Fatal(far.err)
+	}
+	for _, s := range append(client.Streams, far.Streams...) {
+		// The kernel doubles buffers, for its own overhead (socket(7)).
+		if s.Sender && s.SendBuf != 2*small {
+			t.Errorf("stream %d: send buffer %d, want %d", s.ID, s.SendBuf, 2*small)
+		}
+		if !s.Sender && s.RecvBuf != 2*small {
+			t.Errorf("stream %d: receive buffer %d, want %d", s.ID, s.RecvBuf, 2*small)
+		}
+		if s.MSS > 1000 || s.MSS < 900 {
+			t.Errorf("stream %d: MSS %d, want 1000 less the options", s.ID, s.MSS)
+		}
+		if s.Sender && s.Congestion != "reno" {
+			t.Errorf("stream %d: congestion control %q, want reno", s.ID, s.Congestion)
+		}
+		last := s.Samples[len(s.Samples)-1]
+		if want := uint64(spec.Pace / 8); s.Sender && last.TCP.MaxPacingRate != want {
+			t.Errorf("stream %d: pacing rate %d, want %d", s.ID, last.TCP.MaxPacingRate, want)
+		}
+		if last.Mem.SendBuf != s.SendBuf || last.Mem.RecvBuf != s.RecvBuf {
+			t.Errorf("stream %d: SO_MEMINFO %+v, buffers %d and %d", s.ID, last.Mem, s.SendBuf, s.RecvBuf)
+		}
+	}
+}
+
+func TestUnknownCongestion(t *testing.T) {
+	available, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Congest: "warp9"}
+	a, b := connect(t, Spec{Direction: Forward, Streams: 1})
+	defer a[0].TCP.Close()
+	defer b[0].TCP.Close()
+	dialer := net.Dialer{Control: Control(spec)}
+	_, dialErr := dialer.DialContext(context.Background(), "tcp", "127.0.0.1:1")
+	for which, err := range map[string]error{"Prepare": Prepare(a[0].TCP, spec, true), "Control": dialErr} {
+		if err == nil {
+			t.Errorf("%s: no error", which)
+			continue
+		}
+		for _, word := range append(strings.Fields(string(available)), "TCP_CONGESTION", strconv.Quote("warp9")) {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q does not mention %s", which, err, word)
+			}
+		}
+	}
+}
+
+func TestFastPace(t *testing.T) {
+	a, b := connect(t, Spec{Direction: Forward, Streams: 1})
+	defer a[0].TCP.Close()
+	defer b[0].TCP.Close()
+	for _, rate := range []unit.Rate{8, 1 * unit.Gbps, 30 * unit.Gbps, 100 * unit.Gbps} {
+		if err := Prepare(a[0].TCP, Spec{Pace: rate}, true); err != nil {
+			t.Errorf("%v: %v", rate, err)
+			continue
+		}
+		raw, err := a[0].TCP.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = raw.Control(func(fd uintptr) {
+			if got, err := unix.GetsockoptUint64(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE); err != nil || got != uint64(rate/8) {
+				t.Errorf("%v: the kernel has %d bytes/s, %v", rate, got, err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What the samples of a real transfer say fits together.
+func TestSamplesAreReal(t *testing.T) {
+	spec := Spec{Direction: Forward, Streams: 1, Duration: 500 * time.Millisecond, Interval: 10 * time.Millisecond}
+	client, server := transferOver(t, spec)
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	sent, received := client.Streams[0], server.Streams[0]
+	last := sent.Samples[len(sent.Samples)-1]
+	if last.TCP.Length < 104 || last.TCP.BytesAcked == 0 || last.TCP.BusyTime == 0 || last.TCP.RTT == 0 {
+		t.Errorf("the sender's last sample is empty: %+v", last.TCP)
+	}
+	// What the peer acknowledged, the application had written before; one
+	// more is the SYN.
+	if acked := int64(last.TCP.BytesAcked); acked > last.Bytes+1 {
+		t.Errorf("%d bytes acknowledged of %d written", acked, last.Bytes)
+	}
+	end := received.Samples[len(received.Samples)-1]
+	if got := int64(end.TCP.BytesReceived); got < received.Bytes {
+		t.Errorf("the kernel received %d bytes and the application %d", got, received.Bytes)
+	}
+	if len(client.CPU.Cores) == 0 || client.CPU.Elapsed <= 0 || client.CPU.User+client.CPU.System <= 0 {
+		t.Errorf("processor time: %+v", client.CPU)
+	}
+	if client.Counters["Tcp.OutSegs"] == 0 {
+		t.Errorf("counters: %v", client.Counters)
+	}
+}

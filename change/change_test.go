@@ -1,0 +1,406 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	minute  = time.Minute
+	bigger  = "4096 131072 67108864"
+	biggest = "4096 131072 134217728"
+)
+
+// begin opens a set with these settings.
+func begin(t *testing.T, m *Manager, settings ...Setting) string {
+	t.Helper()
+	if w, ok := m.knobs.(*world); ok {
+		w.now = w.now.Add(time.Second) // no two sets at one instant
+	}
+	id, err := m.Begin(t.Context(), "test", minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Apply(t.Context(), id, settings); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t *testing.T, err, want error, says string) {
+	t.Helper()
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+		t.Errorf("error is %v, want %v that says %q", err, want, says)
+	}
+}
+
+func wantValue(t *testing.T, w *world, name, value string) {
+	t.Helper()
+	if w.tunables[name] != value {
+		t.Errorf("%s is %q, want %q", name, w.tunables[name], value)
+	}
+}
+
+// get is the set as List has it.
+func get(t *testing.T, m *Manager, id string) Set {
+	t.Helper()
+	sets, err := m.List(t.Context())
+	must(t, err)
+	for _, set := range sets {
+		if set.ID == id {
+			return set
+		}
+	}
+	t.Fatalf("no set %s among %v", id, sets)
+	return Set{}
+}
+
+func TestApplyConfirmRevert(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	before := w.values()
+
+	id := begin(t, m, Setting{rmem, "4096\t131072   67108864"}, Setting{idle, "0"})
+	wantValue(t, w, rmem, bigger)
+	wantValue(t, w, idle, "0")
+	if diff := cmp.Diff([]string{id}, w.watched); diff != "" {
+		t.Errorf("watchdogs (-want +got):\n%s", diff)
+	}
+	must(t, m.Confirm(t.Context(), id, false))
+	w.now = w.now.Add(time.Hour)
+	set := get(t, m, id)
+	want := []Value{
+		{Tunable: rmem, Old: before[rmem], New: bigger, State: Live, Now: bigger},
+		{Tunable: idle, Old: "1", New: "0", State: Live, Now: "0"},
+	}
+	if diff := cmp.Diff(want, set.Values); diff != "" || set.State != Confirmed {
+		t.Errorf("state %s (-want +got):\n%s", set.State, diff)
+	}
+	reverted, err := m.Revert(t.Context(), id)
+	must(t, err)
+	if diff := cmp.Diff(before, w.values()); diff != "" || reverted.State != Reverted {
+		t.Errorf("state %s (-before +after):\n%s", reverted.State, diff)
+	}
+	again, err := m.Revert(t.Context(), id)
+	must(t, err)
+	if diff := cmp.Diff(reverted, again); diff != "" {
+		t.Errorf("a second revert differs (-first +second):\n%s", diff)
+	}
+}
+
+func TestApplyTwiceTouchesNothing(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	m.knobs = readOnly{w}
+	must(t, m.Apply(t.Context(), id, []Setting{{rmem, bigger}}))
+	m.knobs = w
+	_, err := m.Revert(t.Context(), id)
+	must(t, err)
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}
+
+// readOnly is a world whose tunables cannot be set.
+type readOnly struct{ *world }
+
+func (readOnly) Set(name, _ string) error { return errors.New(name + " is to be left alone") }
+
+func TestPutBack(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	must(t, m.PutBack(t.Context(), id, idle))
+	wantValue(t, w, idle, "1")
+	wantValue(t, w, rmem, bigger)
+	wantErr(t, m.PutBack(t.Context(), id, wmem), ErrRefused, "has not touched")
+
+	must(t, m.Apply(t.Context(), id, []Setting{{idle, "0"}, {rmem, biggest}})) // tried again
+	must(t, m.Apply(t.Context(), id, []Setting{{rmem, bigger}}))               // and half a step back
+	must(t, m.Confirm(t.Context(), id, false))
+	_, err := m.Revert(t.Context(), id)
+	must(t, err)
+	wantValue(t, w, rmem, "4096 131072 6291456")
+
+	all := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	must(t, m.PutBack(t.Context(), all))
+	wantValue(t, w, idle, "1")
+	must(t, m.Confirm(t.Context(), all, true))
+	if set := get(t, m, all); set.State != Reverted || w.dropIn(t) != "" {
+		t.Errorf("nothing was kept, but state is %s and the drop-in:\n%s", set.State, w.dropIn(t))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		setting Setting
+		says    string
+	}{
+		{"lowers the maximum", Setting{rmem, "4096 131072 4194304"}, "would be lower"},
+		{"lowers the minimum", Setting{rmem, "1024 131072 67108864"}, "would be lower"},
+		{"out of order", Setting{rmem, "4096 131072 1024"}, "out of order"},
+		{"not a triplet", Setting{rmem, "67108864"}, "three numbers"},
+		{"never ours", Setting{"net.ipv4.tcp_mem", "1 2 4"}, "never changed"},
+		{"not in the catalogue", Setting{"net.ipv4.ip_forward", "1"}, "not in the catalogue"},
+		{"not a name", Setting{"../../../etc/passwd", "1"}, "not in the catalogue"},
+		{"two lines", Setting{congestion, "bbr\nnet.ipv4.ip_forward = 1"}, "not a name"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t.TempDir())
+			m := w.manager(t)
+			before := w.values()
+			id := begin(t, m)
+			wantErr(t, m.Apply(t.Context(), id, []Setting{{idle, "0"}, tc.setting}), ErrRefused, tc.says)
+			if diff := cmp.Diff(before, w.values()); diff != "" {
+				t.Errorf("something was touched (-before +after):\n%s", diff)
+			}
+			if set := get(t, m, id); len(set.Values) > 0 || !set.Open() {
+				t.Errorf("the set is %s and has %v", set.State, set.Values)
+			}
+		})
+	}
+}
+
+func TestHeldByAnotherSet(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	first := begin(t, m, Setting{rmem, bigger})
+	w.now = w.now.Add(time.Second)
+	second := begin(t, m, Setting{idle, "0"})
+	wantErr(t, m.Apply(t.Context(), second, []Setting{{rmem, biggest}}), ErrRefused, "held by change set "+first)
+
+	must(t, m.Confirm(t.Context(), first, false))
+	must(t, m.Apply(t.Context(), second, []Setting{{rmem, biggest}}))
+	must(t, m.Confirm(t.Context(), second, false))
+
+	t.Run("newest first", func(t *testing.T) {
+		_, err := m.Revert(t.Context(), second)
+		must(t, err)
+		wantValue(t, w, rmem, bigger)
+		set, err := m.Revert(t.Context(), first)
+		must(t, err)
+		wantValue(t, w, rmem, "4096 131072 6291456")
+		if set.State != Reverted {
+			t.Errorf("state is %s", set.State)
+		}
+	})
+	t.Run("oldest first", func(t *testing.T) {
+		old := begin(t, m, Setting{rmem, bigger}, Setting{wmem, "4096 16384 67108864"})
+		must(t, m.Confirm(t.Context(), old, false))
+		over := begin(t, m, Setting{rmem, biggest})
+		must(t, m.Confirm(t.Context(), over, false))
+		set, err := m.Revert(t.Context(), old)
+		must(t, err)
+		wantValue(t, w, rmem, biggest)
+		wantValue(t, w, wmem, "4096 16384 4194304")
+		if set.State != Lost || !strings.Contains(set.Note, rmem) {
+			t.Errorf("state %s, note %q", set.State, set.Note)
+		}
+	})
+}
+
+// Sets need not be confirmed in the order in which they were begun. What counts
+// is who set a tunable last.
+func TestConfirmedInAnotherOrder(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	before := w.values()
+	outer := begin(t, m, Setting{idle, "0"})
+	inner := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), inner, true))
+	w.now = w.now.Add(time.Second)
+	must(t, m.Apply(t.Context(), outer, []Setting{{rmem, biggest}}))
+	must(t, m.Confirm(t.Context(), outer, true))
+	if text := w.dropIn(t); !strings.Contains(text, rmem+" = "+biggest) || strings.Contains(text, bigger) {
+		t.Errorf("the host has %s, the drop-in:\n%s", biggest, text)
+	}
+	sets, err := m.List(t.Context())
+	must(t, err)
+	for _, set := range sets { // newest first
+		_, err := m.Revert(t.Context(), set.ID)
+		must(t, err)
+	}
+	if diff := cmp.Diff(before, w.values()); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+func TestSomeoneElse(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"}, Setting{congestion, "bbr"})
+	w.tunables[rmem] = "1 2 3"
+	wantErr(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}}), ErrLost, `"1 2 3" now`)
+	wantErr(t, m.PutBack(t.Context(), id, rmem, idle), ErrLost, "left alone")
+	wantValue(t, w, rmem, "1 2 3")
+	wantValue(t, w, idle, "1")
+	must(t, m.Confirm(t.Context(), id, true))
+	if text := w.dropIn(t); !strings.Contains(text, congestion+" = bbr") || strings.Contains(text, rmem) {
+		t.Errorf("drop-in:\n%s", text)
+	}
+	set, err := m.Revert(t.Context(), id)
+	must(t, err)
+	wantValue(t, w, rmem, "1 2 3")
+	wantValue(t, w, congestion, "cubic")
+	if set.State != Lost || !strings.Contains(set.Note, rmem) {
+		t.Errorf("state %s, note %q", set.State, set.Note)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	before := w.values()
+	id := begin(t, m, Setting{rmem, bigger})
+	for range 3 { // each call gives a minute more
+		w.now = w.now.Add(minute - time.Second)
+		must(t, m.Renew(t.Context(), id))
+	}
+	w.now = w.now.Add(minute)
+	wantErr(t, m.Confirm(t.Context(), id, false), ErrClosed, "nobody confirmed within 1m0s")
+	if diff := cmp.Diff(before, w.values()); diff != "" {
+		t.Errorf("late, but (-before +after):\n%s", diff)
+	}
+
+	late := begin(t, m, Setting{rmem, bigger})
+	w.now = w.now.Add(time.Hour)
+	if set := get(t, w.manager(t), late); set.State != Reverted { // another process, later
+		t.Errorf("state is %s", set.State)
+	}
+	wantValue(t, w, rmem, before[rmem])
+}
+
+func TestReboot(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	kept := begin(t, m, Setting{idle, "0"})
+	must(t, m.Confirm(t.Context(), kept, false))
+	persisted := begin(t, m, Setting{congestion, "bbr"})
+	must(t, m.Confirm(t.Context(), persisted, true))
+	open := begin(t, m, Setting{rmem, bigger})
+
+	w.boot, w.namespace = "boot-2", "net:cookie:1"
+	w.tunables[rmem] = biggest // whatever this boot made it
+	w.tunables[idle] = "1"
+	must(t, m.Expire(t.Context()))
+	wantValue(t, w, rmem, biggest)
+	for id, want := range map[string]State{kept: Reverted, open: Reverted, persisted: Confirmed} {
+		if set := get(t, m, id); set.State != want {
+			t.Errorf("%s is %s (%s), want %s", id, set.State, set.Note, want)
+		}
+	}
+	_, err := m.Revert(t.Context(), persisted)
+	must(t, err)
+	wantValue(t, w, congestion, "cubic")
+	if text := w.dropIn(t); text != "" {
+		t.Errorf("drop-in is still there:\n%s", text)
+	}
+}
+
+func TestOtherNamespace(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	w.namespace = "net:cookie:7"
+	w.now = w.now.Add(time.Hour)
+	must(t, m.Expire(t.Context()))
+	wantValue(t, w, rmem, bigger) // is that of another namespace, for all that is known here
+	_, err := m.Revert(t.Context(), id)
+	wantErr(t, err, ErrRefused, "another network namespace")
+	must(t, m.Apply(t.Context(), begin(t, m), []Setting{{rmem, biggest}})) // nobody holds it here
+	w.namespace = "net:cookie:1"
+	w.tunables[rmem] = bigger
+	must(t, m.Expire(t.Context()))
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}
+
+func TestWatchdogThatDoesNotStart(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	m.StartWatchdog = func(string, string) error { return errors.New("no processes left") }
+	_, err := m.Begin(t.Context(), "test", minute)
+	wantErr(t, err, err, "no processes left")
+	sets, err := m.List(t.Context())
+	must(t, err)
+	if len(sets) != 1 || sets[0].Open() {
+		t.Errorf("sets: %v", sets)
+	}
+}
+
+func TestBeginRefuses(t *testing.T) {
+	m := newWorld(t.TempDir()).manager(t)
+	for _, within := range []time.Duration{0, -time.Second, 30 * 24 * time.Hour} {
+		_, err := m.Begin(t.Context(), "test", within)
+		wantErr(t, err, ErrRefused, "confirmed within")
+	}
+	_, err := m.Begin(t.Context(), strings.Repeat("x", 1000), minute)
+	wantErr(t, err, ErrRefused, "too long")
+}
+
+func TestLockNamesItsHolder(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	unlock, err := lock(t.Context(), w.dir, 0)
+	must(t, err)
+	wantErr(t, m.Renew(t.Context(), id), ErrRefused, "process "+pid())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantErr(t, m.Renew(ended, id), context.Canceled, "")
+	unlock()
+	must(t, m.Renew(ended, id)) // free: no need to wait
+	_, err = m.Revert(ended, id)
+	must(t, err)
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}
+
+func TestUnknownSet(t *testing.T) {
+	m := newWorld(t.TempDir()).manager(t)
+	sets, err := m.List(t.Context())
+	must(t, err)
+	if len(sets) != 0 {
+		t.Errorf("sets: %v", sets)
+	}
+	for _, id := range []string{"20261120-120000-abcdef", "../../etc/passwd", ""} {
+		_, err := m.Revert(t.Context(), id)
+		wantErr(t, err, ErrUnknown, "")
+	}
+}
+
+func TestBadJournalIsNeverTouched(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	good := begin(t, m, Setting{rmem, bigger})
+	bad := filepath.Join(w.dir, "20200101-000000-aaaaaa.json")
+	for _, text := range []string{"", "{", "[]", `{"schema":"fullbore/change/9"}`, strings.Repeat(" ", maxJournal+1)} {
+		must(t, os.WriteFile(bad, []byte(text), 0o644))
+		sets, err := m.List(t.Context())
+		if err == nil || !strings.Contains(err.Error(), bad) || len(sets) != 1 {
+			t.Errorf("journal %.40q: error %v, %d sets", text, err, len(sets))
+		}
+		_, err = m.Begin(t.Context(), "test", minute)
+		if err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("journal %.40q: begin says %v", text, err)
+		}
+		if after, err := os.ReadFile(bad); err != nil || string(after) != text {
+			t.Errorf("journal %.40q is %.40q now (%v)", text, after, err)
+		}
+	}
+	_, err := m.Revert(t.Context(), good) // what can be undone, can be undone
+	must(t, err)
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}

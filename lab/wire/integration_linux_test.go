@@ -1,0 +1,308 @@
+package wire
+
+import (
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+	"golang.org/x/sys/unix"
+)
+
+// fast is a path on which a short transfer meets thousands of segments.
+var fast = Direction{Rate: 400 * unit.Mbps, Delay: time.Millisecond, Queue: Queue{Packets: 400}, Seed: 1}
+
+// Every impairment at once, and what arrives is still what was sent.
+func TestIntegrationBytesArriveAsSent(t *testing.T) {
+	for family, name := range []string{"IPv4", "IPv6"} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newHosts(t, 1500, "cubic")
+			for _, h := range []*testHost{a, b} {
+				h.sysctl(t, "net.ipv4.tcp_ecn", "1")
+			}
+			d := fast
+			d.Jitter = 200 * time.Microsecond
+			d.Loss = Loss{Random: 0.0005, Gilbert: Gilbert{P: 0.0002, R: 0.5}}
+			d.Duplicate, d.Corrupt = 0.002, 0.001
+			d.Reorder = Reorder{Share: 0.002, By: 300 * time.Microsecond}
+			d.ECN = ECN{AbovePackets: 100}
+			w := wired(t, a, b, 1500, d, d)
+			_, got := transfer(t, a, b, family, time.Second, "check")
+			s := w.Stats().AToB
+			t.Logf("%v, %+v", unit.RateOf(got.Bytes, got.Elapsed), s)
+			if got.Bytes < 1<<20 {
+				t.Errorf("only %d bytes arrived", got.Bytes)
+			}
+			if s.Drops.Loss == 0 || s.Duplicated == 0 || s.Corrupted == 0 || s.Reordered == 0 {
+				t.Errorf("an impairment did not happen: %+v", s)
+			}
+		})
+	}
+}
+
+// The rate counts IP bytes and is never exceeded; how close it comes depends on
+// the machine here, and exactly on nothing in TestRateIsExact.
+func TestIntegrationRate(t *testing.T) {
+	for _, mtu := range []int{1500, 9000} {
+		a, b := newHosts(t, mtu, "cubic")
+		w := wired(t, a, b, mtu, Direction{Rate: 500 * unit.Mbps, Delay: time.Millisecond}, Direction{Delay: time.Millisecond})
+		sent, got := transfer(t, a, b, ipv4, time.Second, "count")
+		goodput := unit.RateOf(got.Bytes, got.Elapsed)
+		most := 500 * unit.Mbps * unit.Rate(float64(sent.SndMSS)/float64(mtu))
+		t.Logf("MTU %d: goodput %v of at most %v, %+v", mtu, goodput, most, w.Stats().AToB)
+		if sent.SndMSS != mtu-52 || sent.Congestion != "cubic" {
+			t.Errorf("MSS %d, %s: the path is not what this test is about", sent.SndMSS, sent.Congestion)
+		}
+		if goodput > most*1.005 || goodput < most/2 {
+			t.Errorf("MTU %d: goodput %v, want about %v", mtu, goodput, most)
+		}
+		if s := w.Stats().AToB; s.SegmentsOut <= s.Writes && mtu == 1500 {
+			t.Errorf("no super-packets: %d segments in %d writes", s.SegmentsOut, s.Writes)
+		}
+	}
+}
+
+func TestIntegrationDelay(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	wired(t, a, b, 1500, Direction{Delay: 30 * time.Millisecond}, Direction{Delay: 10 * time.Millisecond})
+	sent, _ := transfer(t, a, b, ipv4, 300*time.Millisecond, "count")
+	if sent.MinRTT < 40*time.Millisecond || sent.MinRTT > 60*time.Millisecond {
+		t.Errorf("RTT %v, want 40 ms or little more", sent.MinRTT)
+	}
+}
+
+func TestIntegrationLoss(t *testing.T) {
+	a, b := newHosts(t, 1500, "bbr")
+	d := fast
+	d.Loss.Random = 0.01
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	sent, _ := transfer(t, a, b, ipv4, time.Second, "count")
+	s := w.Stats().AToB
+	n := float64(s.SegmentsIn)
+	share, sigma := float64(s.Drops.Loss)/n, math.Sqrt(0.01*0.99/n)
+	t.Logf("%.3f %% of %d segments lost, %d retransmitted", share*100, s.SegmentsIn, sent.Retransmits)
+	if math.Abs(share-0.01) > 5*sigma {
+		t.Errorf("%.4f of %d segments lost, want 0.01", share, s.SegmentsIn)
+	}
+	if uint64(sent.Retransmits) < s.Drops.Loss/2 {
+		t.Errorf("%d lost, but only %d retransmitted", s.Drops.Loss, sent.Retransmits)
+	}
+}
+
+func TestIntegrationBlackHole(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	d := fast
+	d.BlackHoleAbove = 1400
+	w := wired(t, a, b, 1500, d, Direction{})
+	if _, got := transfer(t, a, b, ipv4, 300*time.Millisecond, "count"); got.Bytes != 0 {
+		t.Errorf("%d bytes came out of the black hole", got.Bytes)
+	}
+	if s := w.Stats().AToB; s.Drops.BlackHole == 0 || s.SegmentsOut == 0 {
+		t.Errorf("only large packets are to vanish: %+v", s)
+	}
+}
+
+func TestIntegrationSYN(t *testing.T) {
+	const timestamps, sack, wscale = 1, 2, 4 // tcpi_options, include/uapi/linux/tcp.h
+	for _, tt := range []struct {
+		name          string
+		d             Direction
+		options, mss  int
+		rewrittenSYNs uint64
+	}{
+		{"untouched", Direction{}, timestamps | sack | wscale, 1448, 0},
+		{"clamp", Direction{MSSClamp: 1200}, timestamps | sack | wscale, 1188, 1},
+		{"clamp below the black hole", Direction{MSSClamp: 1200, BlackHoleAbove: 1300}, timestamps | sack | wscale, 1188, 1},
+		{"wscale", Direction{Strip: []string{"wscale"}}, timestamps | sack, 1448, 1},
+		{"sack", Direction{Strip: []string{"sack"}}, timestamps | wscale, 1448, 1},
+		{"timestamps", Direction{Strip: []string{"timestamps"}}, sack | wscale, 1460, 1},
+		{"all", Direction{Strip: []string{"timestamps", "sack", "wscale"}, MSSClamp: 1400}, 0, 1400, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := newHosts(t, 1500, "cubic")
+			// The answer's options are those that a sender has to keep to.
+			w := wired(t, a, b, 1500, Direction{}, tt.d)
+			sent, got := transfer(t, a, b, ipv4, 50*time.Millisecond, "check")
+			if sent.Options&(timestamps|sack|wscale) != tt.options || sent.SndMSS != tt.mss || got.Bytes == 0 {
+				t.Errorf("options %#x, MSS %d, %d bytes; want %#x, %d and some", sent.Options, sent.SndMSS, got.Bytes, tt.options, tt.mss)
+			}
+			if n := w.Stats().BToA.Rewritten; n != tt.rewrittenSYNs {
+				t.Errorf("%d SYNs rewritten, want %d", n, tt.rewrittenSYNs)
+			}
+		})
+	}
+}
+
+func TestIntegrationECN(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	for _, h := range []*testHost{a, b} {
+		h.sysctl(t, "net.ipv4.tcp_ecn", "1")
+	}
+	d := fast
+	d.ECN.AbovePackets = 50
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	sent, _ := transfer(t, a, b, ipv4, time.Second, "check")
+	s := w.Stats().AToB
+	t.Logf("%d marked, sender saw %d", s.Marked, sent.DeliveredCE)
+	if s.Marked == 0 || sent.DeliveredCE == 0 {
+		t.Errorf("%d marked, sender saw %d", s.Marked, sent.DeliveredCE)
+	}
+	if ce := b.counter(t, "IpExt:InCEPkts"); ce == 0 || ce > s.Marked {
+		t.Errorf("%d marked, receiver saw %d", s.Marked, ce)
+	}
+}
+
+func TestIntegrationCorruptionIsFoundByTheReceiver(t *testing.T) {
+	for family, name := range []string{"IPv4", "IPv6"} {
+		a, b := newHosts(t, 1500, "bbr")
+		d := fast
+		d.Corrupt = 0.01
+		w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+		transfer(t, a, b, family, 500*time.Millisecond, "check")
+		found := b.counter(t, "Tcp:InCsumErrors")
+		if n := w.Stats().AToB.Corrupted; n == 0 || found != n {
+			t.Errorf("%s: %d corrupted, receiver found %d", name, n, found)
+		}
+	}
+}
+
+func TestIntegrationReorder(t *testing.T) {
+	a, b := newHosts(t, 1500, "bbr")
+	d := fast
+	d.Reorder = Reorder{Share: 0.02, By: 2 * time.Millisecond}
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	sent, _ := transfer(t, a, b, ipv4, 500*time.Millisecond, "check")
+	if n := b.counter(t, "TcpExt:TCPOFOQueue"); n == 0 || w.Stats().AToB.Reordered == 0 || sent.Reordered == 0 {
+		t.Errorf("%d held back, %d out of order at the receiver, sender noticed %d", w.Stats().AToB.Reordered, n, sent.Reordered)
+	}
+}
+
+func TestIntegrationDuplicate(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	d := fast
+	d.Duplicate = 0.01
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	sent, _ := transfer(t, a, b, ipv4, 500*time.Millisecond, "check")
+	if n := w.Stats().AToB.Duplicated; n == 0 || sent.DSACKs == 0 {
+		t.Errorf("%d duplicated, sender heard of %d", n, sent.DSACKs)
+	}
+}
+
+func TestIntegrationPolicer(t *testing.T) {
+	a, b := newHosts(t, 1500, "bbr")
+	d := Direction{Delay: time.Millisecond, Policer: Policer{Rate: 100 * unit.Mbps, Burst: 64 * unit.KiB}}
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	_, got := transfer(t, a, b, ipv4, time.Second, "count")
+	s := w.Stats().AToB
+	goodput := unit.RateOf(got.Bytes-int64(d.Policer.Burst), got.Elapsed)
+	t.Logf("goodput %v, %d policed of %d", goodput, s.Drops.Policer, s.SegmentsIn)
+	if goodput > 100*unit.Mbps || s.Drops.Policer == 0 {
+		t.Errorf("goodput %v above the policer's rate, or none of %d policed", goodput, s.Drops.Policer)
+	}
+}
+
+// What is not TCP passes as well: UDP, and IP fragments of it.
+func TestIntegrationUDP(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	wired(t, a, b, 1500, fast, fast)
+	for family := range 2 {
+		to := net.JoinHostPort(addresses[1][family], "9")
+		var server, client net.Conn
+		b.must(t, func() error {
+			pc, err := net.ListenPacket("udp", to)
+			server, _ = pc.(net.Conn)
+			return err
+		})
+		defer server.Close()
+		a.must(t, func() (err error) {
+			client, err = net.Dial("udp", to)
+			return err
+		})
+		defer client.Close()
+		for _, n := range []int{1, 1400, 5000} {
+			message := slices.Repeat([]byte{byte(n)}, n)
+			if _, err := client.Write(message); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, 1<<16)
+			if err := server.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := server.Read(got); err != nil || got != n {
+				t.Errorf("%s: %d bytes of %d: %v", to, got, n, err)
+			}
+		}
+	}
+}
+
+// Close ends at once under full load, and twice is as good as once.
+func TestIntegrationCloseUnderLoad(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	w := wired(t, a, b, 1500, Direction{Delay: time.Millisecond}, Direction{})
+	b.start(t, "receive", addresses[1][ipv4], "count")
+	a.start(t, "send", addresses[1][ipv4], "20s")
+	for deadline := time.Now().Add(10 * time.Second); w.Stats().AToB.SegmentsOut < 1000; {
+		if time.Now().After(deadline) {
+			t.Fatal("no traffic")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	closed := make(chan error)
+	go func() { closed <- w.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("still open after 10 s")
+	}
+	before := w.Stats()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if after := w.Stats(); after != before {
+		t.Errorf("traffic after Close: %+v, then %+v", before, after)
+	}
+}
+
+// A device that is down makes the wire say that what it carried was lost.
+func TestIntegrationCloseTellsOfFaults(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	w, err := Start(a.tun, b.tun, 1500, Direction{}, Direction{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(t, func() error { return setDown(device) })
+	var client net.Conn
+	a.must(t, func() (err error) {
+		client, err = net.Dial("udp", addresses[1][ipv4]+":9")
+		return err
+	})
+	defer client.Close()
+	for deadline := time.Now().Add(10 * time.Second); w.Stats().AToB.WriteErrors == 0 && time.Now().Before(deadline); {
+		if _, err := client.Write([]byte("lost")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "wire a to b") || !strings.Contains(err.Error(), unix.EIO.Error()) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	if _, err := Start(nil, nil, 40, Direction{}, Direction{}); err == nil || !strings.Contains(err.Error(), "MTU 40") {
+		t.Errorf("MTU 40: %v", err)
+	}
+	if _, err := Start(nil, nil, 1500, Direction{}, Direction{Corrupt: 2}); err == nil || !strings.Contains(err.Error(), "b to a: corrupt 2") {
+		t.Errorf("corrupt 2: %v", err)
+	}
+	if _, err := Start(nil, nil, 1500, Direction{}, Direction{}); err == nil {
+		t.Error("no devices: no error")
+	}
+}

@@ -1,0 +1,92 @@
+package path
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// lossyPath is an asker for a path of one MTU that loses a share of the asked
+// sizes, but not both tries of one.
+func lossyPath(mtu int, loss float64, seed uint64, rounds *int) asker {
+	chance := rand.New(rand.NewPCG(seed, 0))
+	lost := map[int]bool{}
+	return func(_ context.Context, sizes []int) (int, error) {
+		*rounds++
+		for _, size := range sizes {
+			if size > mtu {
+				continue
+			}
+			if !lost[size] && chance.Float64() < loss {
+				lost[size] = true
+				continue
+			}
+			return size, nil
+		}
+		return 0, nil
+	}
+}
+
+// The search is exact, despite loss, and quick.
+func TestSearchMTU(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		link := rapid.IntRange(68, 65535).Draw(t, "link")
+		mtu := rapid.IntRange(68, link).Draw(t, "mtu")
+		loss := rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "loss")
+		rounds := 0
+		got, err := searchMTU(t.Context(), link, lossyPath(mtu, loss, rapid.Uint64().Draw(t, "seed"), &rounds))
+		if err != nil || got != mtu {
+			t.Fatalf("found %d (%v)", got, err)
+		}
+		if rounds > 11 {
+			t.Fatalf("took %d rounds", rounds)
+		}
+	})
+}
+
+func TestSearchMTUNothingPasses(t *testing.T) {
+	rounds := 0
+	if got, err := searchMTU(t.Context(), 1500, lossyPath(0, 0, 1, &rounds)); got != 0 || err != nil {
+		t.Errorf("found %d (%v) where nothing passes", got, err)
+	}
+	broken := errors.New("broken")
+	if _, err := searchMTU(t.Context(), 1500, func(context.Context, []int) (int, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+}
+
+func TestBetween(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		passes := rapid.IntRange(68, 65000).Draw(t, "passes")
+		fails := passes + rapid.IntRange(2, 5000).Draw(t, "gap")
+		sizes := between(passes, fails)
+		if len(sizes) == 0 || len(sizes) > 24 {
+			t.Fatalf("%d sizes", len(sizes))
+		}
+		descending := slices.IsSortedFunc(sizes, func(a, b int) int { return b - a })
+		if !descending || sizes[0] >= fails || sizes[len(sizes)-1] <= passes {
+			t.Fatalf("%v is not inside (%d, %d), largest first", sizes, passes, fails)
+		}
+	})
+}
+
+func TestProbedMTU(t *testing.T) {
+	for _, c := range []struct {
+		found, link, kernel int
+		note                string
+	}{
+		{1500, 1500, 1500, ""},
+		{1400, 1500, 1400, "a router says by ICMP that packets above 1400 bytes do not fit"},
+		{1400, 1500, 1500, "packets above 1400 bytes vanish without an ICMP error"},
+		{1400, 1500, 0, ""}, // nobody asked the kernel
+		{9216, 0, 0, ""},
+	} {
+		if got := probedMTU(c.found, c.link, c.kernel); got.Note != c.note || got.Bytes != c.found {
+			t.Errorf("found %d on a link of %d, kernel %d: %+v, want note %q", c.found, c.link, c.kernel, got, c.note)
+		}
+	}
+}
