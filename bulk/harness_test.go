@@ -19,6 +19,11 @@ func connect(t testing.TB, spec Spec) (client, server []Conn) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	return connectTo(t, listener, spec)
+}
+
+func connectTo(t testing.TB, listener net.Listener, spec Spec) (client, server []Conn) {
+	t.Helper()
 	dialer := net.Dialer{Control: Control(spec)}
 	add := func(clientSends bool) {
 		c, err := dialer.DialContext(t.Context(), "tcp", listener.Addr().String())

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"math"
 	"time"
 
 	"github.com/fullbore/fullbore/unit"
@@ -34,11 +35,14 @@ type Stream struct {
 	RecvBuf    int           `json:"recv_buf"`   // bytes, SO_RCVBUF at the end
 	Bytes      int64         `json:"bytes"`      // by the application, in the measured time
 	Omitted    int64         `json:"omitted"`    // by the application, before it
+	Began      time.Duration `json:"began_ns"`   // when the measured time began, since this end started the transfer
 	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration
 	Samples    []Sample      `json:"samples"`    // from the first byte on, the omitted time included
 }
 
-// Sample is the state of one stream at one instant.
+// Sample is the state of one stream at one instant. The last one of a sender
+// whose receiver is done, and only that, is of a connection that was reset
+// (TCP.State is StateClosed): its totals stand, what was queued is lost.
 type Sample struct {
 	At      time.Duration `json:"at_ns"`             // since this end started the transfer
 	Omitted bool          `json:"omitted,omitempty"` // within Spec.Omit
@@ -80,11 +84,32 @@ type Core struct {
 // Goodput is what reached the receiving application in the given direction
 // (Forward or Reverse), counted there, over its measured time.
 func (r *Result) Goodput(d Direction) unit.Rate {
+	receivers := r.Receivers(d)
+	if r.Spec.Bytes > 0 {
+		// Streams with a share of the bytes each may well run one after the
+		// other: what counts is from the first byte of all to the last.
+		return together(receivers)
+	}
+	// All streams are measured for the same time, near enough at the same time.
 	var rate unit.Rate
-	for _, s := range r.Receivers(d) {
+	for _, s := range receivers {
 		rate += unit.RateOf(s.Bytes, s.Elapsed)
 	}
 	return rate
+}
+
+// together is the rate of all streams from when the first began to when the
+// last ended.
+func together(streams []Stream) unit.Rate {
+	var bytes int64
+	began, ended := time.Duration(math.MaxInt64), time.Duration(0)
+	for _, s := range streams {
+		bytes += s.Bytes
+		if s.Bytes > 0 {
+			began, ended = min(began, s.Began), max(ended, s.Began+s.Elapsed)
+		}
+	}
+	return unit.RateOf(bytes, ended-began)
 }
 
 // Received is the number of bytes that reached the receiving application, the

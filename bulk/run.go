@@ -12,11 +12,12 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// Patience is how long nothing may move before the peer is taken for dead. A
-// live path is never silent so long: Linux repeats a lost packet after 0.2 s +
-// RTT, then twice as long, and so on, so that four losses in a row still fit
-// (RFC 6298; TCP_RTO_MIN in include/net/tcp.h). And a person who waits for the
-// result of a dead transfer has it within 5 s.
+// Patience is how long nothing may come from the peer, or a receiver may keep
+// its window shut, before it is taken for dead. A live path is never silent so
+// long: Linux repeats a lost packet after 0.2 s + RTT, then twice as long, and
+// so on, so that four losses in a row still fit (RFC 6298; TCP_RTO_MIN in
+// include/net/tcp.h). And a person who waits for the result of a dead transfer
+// has it within 5 s.
 const Patience = 4 * time.Second
 
 // Run drives one end of a transfer until it ends, and returns what this end

@@ -69,7 +69,7 @@ func TestTimed(t *testing.T) {
 		if s.Bytes == 0 || s.Omitted == 0 {
 			t.Errorf("stream %d: %d bytes measured, %d omitted", s.ID, s.Bytes, s.Omitted)
 		}
-		if s.Elapsed < spec.Duration*9/10 || s.Elapsed > 20*spec.Duration {
+		if s.Elapsed < spec.Duration/2 || s.Elapsed > 20*spec.Duration {
 			t.Errorf("stream %d: measured for %v, want about %v", s.ID, s.Elapsed, spec.Duration)
 		}
 		if !s.Sender && s.Elapsed < spec.Duration {
@@ -100,11 +100,12 @@ func TestTimedEndsWithoutDraining(t *testing.T) {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
 	}
 	sent, received := client.Streams[0], server.Streams[0]
-	if sent.Bytes < 2*received.Bytes {
-		t.Skipf("%d bytes sent, %d received: the buffers were too small to tell", sent.Bytes, received.Bytes)
+	drain := time.Duration(float64((sent.Bytes-received.Bytes)*8) / 1e6 * float64(time.Second))
+	if drain < 5*time.Second {
+		t.Fatalf("%d bytes sent and %d received: too little lay in the buffers to tell", sent.Bytes, received.Bytes)
 	}
-	if drain := unit.RateOf(1, time.Second); sent.Elapsed > received.Elapsed+2*time.Second {
-		t.Errorf("the sender went on for %v after %v (%v)", sent.Elapsed, received.Elapsed, drain)
+	if sent.Elapsed > received.Elapsed+drain/2 {
+		t.Errorf("the sender went on for %v, the receiver for %v", sent.Elapsed, received.Elapsed)
 	}
 }
 
@@ -115,7 +116,7 @@ func TestSlowReaderShows(t *testing.T) {
 	if client.err != nil || server.err != nil {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
 	}
-	result := Result{Client: client.End, Server: server.End}
+	result := Result{Spec: spec, Client: client.End, Server: server.End}
 	if got := result.Goodput(Forward); got > 21*unit.Mbps || got < 5*unit.Mbps {
 		t.Errorf("goodput %v, want 20 Mb/s", got)
 	}
@@ -139,11 +140,12 @@ func TestSlowReaderShows(t *testing.T) {
 
 func TestSlowWriterShows(t *testing.T) {
 	t.Setenv(EnvSlowWriter, "20mbit")
-	client, server := transferOver(t, Spec{Direction: Forward, Streams: 2, Duration: time.Second})
+	spec := Spec{Direction: Forward, Streams: 2, Duration: time.Second}
+	client, server := transferOver(t, spec)
 	if client.err != nil || server.err != nil {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
 	}
-	result := Result{Client: client.End, Server: server.End}
+	result := Result{Spec: spec, Client: client.End, Server: server.End}
 	if got := result.Goodput(Forward); got > 21*unit.Mbps || got < 5*unit.Mbps {
 		t.Errorf("goodput %v, want 20 Mb/s", got)
 	}

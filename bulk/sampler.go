@@ -47,7 +47,7 @@ func (p *sampler) take(now time.Duration) {
 			continue
 		}
 		s.latest = s.look(now)
-		if keep {
+		if keep && s.latest.TCP.State != StateClosed { // last keeps that one
 			s.record.Samples = append(s.record.Samples, s.latest)
 		}
 	}

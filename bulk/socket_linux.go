@@ -102,6 +102,13 @@ func (s *socket) unacked() (n int, known bool) {
 	return n, err == nil
 }
 
+// arrivals counts the packets that have come from the peer; 0 before Linux 4.2.
+func (s *socket) arrivals() uint32 {
+	var sample Sample
+	s.inspect(&sample)
+	return sample.TCP.SegsIn
+}
+
 // reset ends the connection at once and drops what is still buffered on either
 // side.
 func (s *socket) reset() {

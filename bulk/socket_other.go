@@ -56,6 +56,8 @@ func (s *socket) closeWrite() error { return s.conn.CloseWrite() }
 
 func (s *socket) unacked() (n int, known bool) { return 0, false }
 
+func (s *socket) arrivals() uint32 { return 0 }
+
 func (s *socket) reset() {
 	s.conn.SetLinger(0) //nolint:errcheck // close ends the connection anyway
 	s.close()

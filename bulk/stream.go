@@ -19,10 +19,12 @@ var errTick = errors.New("nothing moved")
 // stream is one connection while it is driven.
 type stream struct {
 	Conn
-	sock  *socket
-	share int64 // bytes to send, if the transfer has no duration
-	meter meter
-	err   error // set before the thread ends
+	sock     *socket
+	share    int64 // bytes to send, if the transfer has no duration
+	meter    meter
+	heard    time.Duration // when the peer last gave a sign of life
+	arrivals uint32        // packets that had come by then
+	err      error         // set before the thread ends
 
 	// The rest belongs to the sampler.
 	record Stream
@@ -48,7 +50,7 @@ func (s *stream) drive(ctx context.Context, t *transfer) {
 // receive reads until the measured time is over, or to the end of the data.
 func (s *stream) receive(ctx context.Context, t *transfer) error {
 	buf := newBuffer(t.reader.length(t.length))
-	heard := t.now()
+	s.heard = t.now()
 	for ctx.Err() == nil {
 		n, err := s.sock.read(buf)
 		now := t.now()
@@ -64,8 +66,8 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 		switch {
 		case err == nil:
 			t.reader.pay(ctx, n)
-			heard = t.now()
-		case err == errTick && now-heard >= t.patience:
+			s.heard = t.now()
+		case err == errTick && s.silence(now) >= t.patience:
 			return fmt.Errorf("receive: nothing came for %v", t.patience)
 		case err == errTick:
 		case err == io.EOF && !t.timed():
@@ -85,7 +87,7 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 	s.meter.begin(t.now())
 	length := t.writer.length(len(t.payload))
 	left := s.share
-	taken := t.now()
+	s.heard = t.now()
 	for ctx.Err() == nil {
 		chunk := t.payload[:length]
 		if !t.timed() {
@@ -104,16 +106,19 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 		}
 		switch {
 		case t.timed() && err != nil && isReset(err) && now >= t.due():
+			s.meter.last = now
 			return nil
-		case err == errTick && now-taken >= t.patience:
-			return fmt.Errorf("send: the peer took nothing for %v", t.patience)
+		case t.timed() && err != nil && isReset(err):
+			return fmt.Errorf("send: the receiver ended the transfer early: %w", err)
+		case err == errTick && s.silence(now) >= t.patience:
+			return fmt.Errorf("send: nothing came back for %v", t.patience)
 		case err != nil && err != errTick:
 			return fmt.Errorf("send: %w", err)
 		case t.timed() && now >= t.due()+t.patience:
 			return fmt.Errorf("send: the receiver did not end the transfer within %v of its time", t.patience)
 		case err == nil:
 			t.writer.pay(ctx, n)
-			taken = t.now()
+			s.heard = t.now()
 		}
 	}
 	return context.Cause(ctx)
@@ -124,11 +129,8 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 	if err := s.sock.closeWrite(); err != nil {
 		return fmt.Errorf("end data: %w", err)
 	}
-	var (
-		rest  [1]byte
-		left  = -1
-		moved = t.now()
-	)
+	s.heard = t.now()
+	var rest [1]byte
 	for ctx.Err() == nil {
 		_, err := s.sock.read(rest[:])
 		now := t.now()
@@ -138,25 +140,34 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 		if !known {
 			patience = blindPatience
 		}
-		if unacked != left {
-			left, moved = unacked, now
-		}
 		switch {
-		case err == io.EOF, known && unacked == 0:
+		case err == io.EOF:
 			return nil
 		case err == nil:
 			return errors.New("send: the receiver sent data")
 		case err != errTick:
 			return fmt.Errorf("send: %w", err)
-		case now-moved >= patience:
-			return fmt.Errorf("send: the peer did not take the last bytes for %v", patience)
+		case known && unacked == 0:
+			return nil
+		case s.silence(now) >= patience:
+			return fmt.Errorf("send: the last bytes were not acknowledged for %v", patience)
 		}
 	}
 	return context.Cause(ctx)
 }
 
-// blindPatience stands for Patience where the system does not tell how much is
-// still on its way: long enough for a 4 MiB buffer at 600 kb/s.
+// silence is for how long nothing has come from the peer. What comes need not
+// be of use to the application yet: behind a full queue, a lost packet may take
+// seconds to be repeated while thousands of later ones wait for it.
+func (s *stream) silence(now time.Duration) time.Duration {
+	if n := s.sock.arrivals(); n != s.arrivals {
+		s.arrivals, s.heard = n, now
+	}
+	return now - s.heard
+}
+
+// blindPatience stands for Patience where the system does not tell what still
+// lies in the send buffer: long enough for 4 MiB at 600 kb/s.
 const blindPatience = time.Minute
 
 // finish records how the stream ended and lets go of the connection: without
@@ -165,7 +176,8 @@ func (s *stream) finish(graceful bool) {
 	m := &s.meter
 	s.record.Omitted = m.omitted
 	s.record.Bytes = m.bytes.Load() - m.omitted
-	s.record.Elapsed = m.measured(m.last)
+	s.record.Began = m.from
+	s.record.Elapsed = max(0, m.measured(m.last)) // below 0: nothing came in the measured time
 	s.sock.describe(&s.record)
 	s.record.MSS = int(s.latest.TCP.SndMSS)
 	if graceful {

@@ -63,6 +63,10 @@ type TCPInfo struct {
 	TotalRTO      uint16 `json:"total_rto"`
 }
 
+// StateClosed is the State of a connection that was reset or has ended
+// (TCP_CLOSE in include/net/tcp_states.h).
+const StateClosed = 7
+
 // TCPI_OPT_* bits of Options (include/uapi/linux/tcp.h).
 const (
 	OptTimestamps  = 1

@@ -97,6 +97,16 @@ func (l *ledger) apply(set, before *Set, steps []step) error {
 	}
 	set.State = set.certain()
 	if err := l.renew(set); err != nil {
+		// It may be written or not: before anything is touched again, the
+		// journal is to have both values.
+		set.State = Applying
+		for _, st := range steps {
+			v := set.value(st.tunable)
+			v.State, v.Prior = Applying, st.from
+		}
+		if again := l.renew(set); again != nil {
+			return errors.Join(err, again)
+		}
 		return l.undo(before, steps, err)
 	}
 	return nil

@@ -22,10 +22,11 @@ func (m *Manager) Confirm(ctx context.Context, id string, persist bool) error {
 		if set.State == Confirmed && (set.Persist || !persist) {
 			return nil
 		}
-		if set.State != Confirmed {
-			if set, err = l.open(id); err != nil {
-				return err
-			}
+		if set.State == Confirmed {
+			return l.persistLater(set)
+		}
+		if set, err = l.open(id); err != nil {
+			return err
 		}
 		if err := l.settle(set); err != nil {
 			return err
@@ -46,7 +47,26 @@ func (m *Manager) Confirm(ctx context.Context, id string, persist bool) error {
 	return nil
 }
 
-// settle compares the set with the host: values that someone else has changed
+// persistLater persists a set that was confirmed before. A value that is another
+// by now may be so only for a while, under a later set; so it is not lost, but
+// the set as a whole has to wait.
+func (l *ledger) persistLater(set *Set) error {
+	for _, v := range set.Values {
+		if v.State != Live {
+			continue
+		}
+		now, err := l.knobs.Get(v.Tunable)
+		if err != nil {
+			return err
+		}
+		if now != v.New {
+			return fmt.Errorf("%w: %s is %q now, not %q as change set %s has it", ErrRefused, v.Tunable, now, v.New, set.ID)
+		}
+	}
+	return l.persist(set)
+}
+
+// settle compares an open set with the host: values that someone else has changed
 // since are lost. A set with nothing left is closed.
 func (l *ledger) settle(set *Set) error {
 	kept := 0

@@ -25,7 +25,7 @@ func (l *ledger) publish() (restore func() error, err error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if err == nil && !bytes.HasPrefix(former, []byte(l.heading())) {
-		return nil, fmt.Errorf("%w: %s is not made from the change sets in %s: move it away, or set FULLBORE_STATE to the directory that it names", ErrRefused, path, l.dir)
+		return nil, fmt.Errorf("%w: %s is not made from the change sets in %s: move it away, or use the FULLBORE_STATE that it was made with", ErrRefused, path, l.dir)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make directory for settings: %w", err)

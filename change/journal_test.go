@@ -10,13 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func journalled() *Set {
 	return &Set{
 		ID: "20261120-120000-a1b2c3", State: Applying, Reason: "tune",
 		Created:  time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC),
 		Deadline: time.Date(2026, 11, 20, 12, 1, 0, 5, time.UTC), Within: time.Minute,
 		BootID: "boot", Namespace: "net:cookie:1",
-		Values: []Value{{Tunable: rmem, Old: "1 2 3", New: bigger, State: Applying, Prior: "1 2 3"}},
+		Values: []Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: Applying, Prior: "1 2 3"}},
 	}
 }
 

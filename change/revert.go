@@ -119,6 +119,10 @@ func (l *ledger) revert(set *Set, note string) error {
 
 // restore gives the tunable its old value, if it has one that the set gave it.
 func (l *ledger) restore(v *Value) error {
+	if v.New == v.Old && v.State == Live { // it was there already: nothing of ours
+		v.State = Reverted
+		return nil
+	}
 	now, err := l.knobs.Get(v.Tunable)
 	if err != nil {
 		return err

@@ -86,7 +86,6 @@ func startWatchdog(dir, id string, owned bool) error {
 	command := exec.Command("/proc/self/exe", "watchdog", "--dir", dir, id)
 	command.Args[0] = "fullbore"
 	command.Dir = "/"
-	command.Env = []string{} // all it needs are its arguments
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	said, err := command.StdoutPipe()
 	if err != nil {

@@ -94,7 +94,8 @@ func verdict(v *view, findings []Finding) Finding {
 		}
 		if f.Cause == PathCapacity && v.atCapacity() {
 			if first == nil || first.Gain < worthwhile {
-				return healthy(*f)
+				f.Cause = Healthy
+				return *f
 			}
 		}
 		if first == nil {

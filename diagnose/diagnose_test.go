@@ -45,7 +45,7 @@ var scenes = []struct {
 		scene{goodput: 5.6 * mbps, rtt: 150 * ms, window: 106496, inflight: 106496, cwnd: 300000, rwnd: 0.99, recvBuf: 212992, spec: bulk.Spec{RecvBuf: 106496}, notsent: true},
 		ReceiverBuffer, 0.9},
 	{"autotuning of the receiver is off",
-		scene{goodput: 3.5 * mbps, rtt: 150 * ms, window: 65536, inflight: 65160, cwnd: 200000, rwnd: 0.98, recvBuf: 131072, receiverS: map[string]string{"net.ipv4.tcp_moderate_rcvbuf": "0"}, notsent: true},
+		scene{goodput: 3.5 * mbps, rtt: 150 * ms, window: 65536, inflight: 65160, cwnd: 200000, rwnd: 0.98, recvBuf: 131072, receiverSet: map[string]string{"net.ipv4.tcp_moderate_rcvbuf": "0"}, notsent: true},
 		ReceiverBuffer, 0.9},
 	{"the sender's buffer on a long path",
 		scene{goodput: 186 * mbps, rtt: 150 * ms, sndbuf: 0.7, sendBuf: 4194304, recvBuf: 33554432},
@@ -57,7 +57,7 @@ var scenes = []struct {
 		scene{goodput: 9.3 * mbps, rtt: 150 * ms, sndbuf: 0.8, sendBuf: 212992, spec: bulk.Spec{SendBuf: 106496}},
 		SenderBuffer, 0.9},
 	{"the receiver does not offer a window scale",
-		scene{goodput: 3.49 * mbps, rtt: 150 * ms, window: 65535, inflight: 65160, cwnd: 200000, rwnd: 0.97, recvBuf: 200000, options: bulk.OptTimestamps | bulk.OptSACK, receiverS: map[string]string{"net.ipv4.tcp_window_scaling": "0"}, notsent: true},
+		scene{goodput: 3.49 * mbps, rtt: 150 * ms, window: 65535, inflight: 65160, cwnd: 200000, rwnd: 0.97, recvBuf: 200000, options: bulk.OptTimestamps | bulk.OptSACK, receiverSet: map[string]string{"net.ipv4.tcp_window_scaling": "0"}, notsent: true},
 		WindowScale, 0.85},
 	{"a firewall strips the window scale",
 		scene{goodput: 3.49 * mbps, rtt: 150 * ms, window: 65535, inflight: 65160, cwnd: 200000, rwnd: 0.97, recvBuf: 200000, options: bulk.OptTimestamps | bulk.OptSACK, notsent: true},
@@ -162,7 +162,7 @@ func TestWindowScaleBlame(t *testing.T) {
 		want   string
 	}{
 		{"sender", func(s *scene) { s.senderSet = zero }, "to 1 on the sender"},
-		{"receiver", func(s *scene) { s.receiverS = zero }, "to 1 on the receiver"},
+		{"receiver", func(s *scene) { s.receiverSet = zero }, "to 1 on the receiver"},
 		{"path", func(*scene) {}, "firewall or proxy"},
 		{"nobody tells", func(s *scene) { s.nofacts = true }, "on both ends"},
 	} {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"maps"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -33,12 +34,12 @@ type scene struct {
 	counters           map[string]int64
 	spec               bulk.Spec
 
-	capacity             unit.Rate // 0: 1 Gb/s
-	assumed, lowerBound  bool
-	unprobed, nofacts    bool
-	rmem, wmem           string
-	senderSet, receiverS map[string]string
-	busyCore             float64
+	capacity               unit.Rate // 0: 1 Gb/s
+	assumed, lowerBound    bool
+	unprobed, nofacts      bool
+	rmem, wmem             string
+	senderSet, receiverSet map[string]string
+	busyCore               float64
 }
 
 func (s scene) evidence() *Evidence {
@@ -80,7 +81,7 @@ func (s scene) evidence() *Evidence {
 	}
 	if !s.nofacts {
 		e.SenderHost = facts("a", s.rmem, s.wmem, s.senderSet)
-		e.ReceiverHost = facts("b", s.rmem, s.wmem, s.receiverS)
+		e.ReceiverHost = facts("b", s.rmem, s.wmem, s.receiverSet)
 	}
 	return e
 }
@@ -131,9 +132,7 @@ func facts(name, rmem, wmem string, more map[string]string) *host.Facts {
 		"net.ipv4.tcp_window_scaling": "1", "net.ipv4.tcp_moderate_rcvbuf": "1",
 		"net.ipv4.tcp_congestion_control": "cubic",
 	}}
-	for k, v := range more {
-		f.Tunables[k] = v
-	}
+	maps.Copy(f.Tunables, more)
 	return f
 }
 

@@ -26,8 +26,8 @@ func (f *Finding) addRTT(v *view) {
 	f.add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
 }
 
-func (f *Finding) addShare(name string, share float64, format string, args ...any) {
-	f.add(name, 100*share, "%", "%.3g %% %s", 100*share, fmt.Sprintf(format, args...))
+func (f *Finding) addShare(name string, share float64, says string) {
+	f.add(name, 100*share, "%", "%.3g %% %s", 100*share, says)
 }
 
 // confidence weighs independent signs: one strong sign is as likely right as

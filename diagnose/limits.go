@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/fullbore/fullbore/path"
@@ -58,23 +59,28 @@ func (v *view) pathLimit() (limit unit.Rate, known bool) {
 	return max(unit.Rate(float64(guess)*v.payloadShare()), 2*v.goodput), false
 }
 
-// receiverLimit is the goodput of the receiver's largest window; infinite if
-// its host does not tell.
-func (v *view) receiverLimit() unit.Rate {
+// limit is the goodput that one part allows; infinite if it is not known.
+type limit struct {
+	rate unit.Rate
+	by   string // completes "then limited by ..."
+}
+
+// receiverLimit is that of the receiver's largest window.
+func (v *view) receiverLimit() limit {
 	buffer := tunable(v.ReceiverHost, rmem, 2)
 	if fixed := v.Transfer.Spec.RecvBuf; fixed > 0 {
-		buffer = v.buffer(v.receivers, received)
+		buffer = v.buffer(v.receivers, receiveBuffer)
 	}
-	return v.bufferLimit(ReceiverWindow(buffer))
+	return limit{v.bufferLimit(ReceiverWindow(buffer)), fmt.Sprintf("the receiver's buffer of at most %v", buffer)}
 }
 
 // senderLimit is the same of the send buffer.
-func (v *view) senderLimit() unit.Rate {
+func (v *view) senderLimit() limit {
 	buffer := tunable(v.SenderHost, wmem, 2)
 	if fixed := v.Transfer.Spec.SendBuf; fixed > 0 {
-		buffer = v.buffer(v.senders, queued)
+		buffer = v.buffer(v.senders, sendBuffer)
 	}
-	return v.bufferLimit(SenderWindow(buffer))
+	return limit{v.bufferLimit(SenderWindow(buffer)), fmt.Sprintf("the sender's buffer of at most %v", buffer)}
 }
 
 func (v *view) bufferLimit(window unit.Size) unit.Rate {
@@ -84,9 +90,12 @@ func (v *view) bufferLimit(window unit.Size) unit.Rate {
 	return WindowRate(window, v.rtt) * unit.Rate(max(1, len(v.senders)))
 }
 
-// lossLimit is the goodput that the congestion control reaches with the loss
-// seen; infinite without loss.
-func (v *view) lossLimit() unit.Rate {
+// lossLimit is what the congestion control reaches with the loss seen.
+func (v *view) lossLimit() limit {
+	return limit{v.lossRate(), "the loss that was seen"}
+}
+
+func (v *view) lossRate() unit.Rate {
 	window := LossWindow(v.congestion(), v.loss.rate, v.rtt) * v.mss()
 	if math.IsNaN(window) || math.IsInf(window, 0) || window <= 0 || v.rtt <= 0 {
 		return unit.Rate(math.Inf(1))
@@ -96,22 +105,19 @@ func (v *view) lossLimit() unit.Rate {
 
 // predict completes a finding with the goodput that its action brings: the
 // lowest of the limits that remain.
-func (v *view) predict(f *Finding, remaining ...unit.Rate) *Finding {
-	limit, known := v.pathLimit()
-	name := "the path"
+func (v *view) predict(f *Finding, remaining ...limit) *Finding {
+	rate, known := v.pathLimit()
+	next := limit{rate, "the path"}
 	if !known {
-		name = "the path, whose capacity is assumed, not measured"
+		next.by = "the path, whose capacity is not known and was guessed"
 	}
 	for _, r := range remaining {
-		if r < limit {
-			limit, name = r, "the next limit"
+		if r.rate < next.rate {
+			next = r
 		}
 	}
-	f.Predicted = max(limit, v.goodput)
-	f.Gain = 1
-	if v.goodput > 0 {
-		f.Gain = float64(f.Predicted) / float64(v.goodput)
-	}
-	f.add("predicted_goodput", float64(f.Predicted), "b/s", "%v after that, by %s", f.Predicted, name)
+	f.Predicted = max(next.rate, v.goodput)
+	f.Gain = float64(f.Predicted) / float64(v.goodput)
+	f.add("predicted_goodput", float64(f.Predicted), "b/s", "%v expected after that, then limited by %s", f.Predicted, next.by)
 	return f
 }

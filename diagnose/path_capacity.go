@@ -52,12 +52,6 @@ func (v *view) atCapacity() bool {
 	return known && v.goodput >= limit*healthyShare
 }
 
-// healthy is the verdict that a full path makes when nothing else is wrong.
-func healthy(f Finding) Finding {
-	f.Cause = Healthy
-	return f
-}
-
 // busiestCore of either host, as a share of its time (0..1).
 func (v *view) busiestCore() float64 {
 	most := 0.0

@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/unit"
@@ -18,26 +20,27 @@ func randomLoss(v *view) *Finding {
 	if known && v.goodput > limit*healthyShare {
 		return nil
 	}
-	model := v.lossLimit()
+	model := v.lossRate()
 	off := ratio(float64(model), float64(v.goodput))
 	fits := off > 1.0/3 && off < 3 // windows are sampled and response functions are averages over many losses
 	// A queue or bucket that overflows drops many packets at once, and only
 	// when the flow has come up to a rate.
 	bursts := v.loss.sawCause && v.loss.clumped > 5
 	full := known && v.peak() > limit*healthyShare
+	every := strconv.FormatFloat(math.Round(ratio(1, v.loss.rate)), 'f', 0, 64)
 	f := &Finding{
 		Cause: RandomLoss,
 		Confidence: confidence(
 			count(fits, known && v.goodput < limit*8/10, v.loss.events >= 3, v.loss.sawCause && v.loss.clumped < 2, v.cwndFull() > 0.5),
 			count(bursts, full, !fits)),
-		Says: fmt.Sprintf("Packets are lost although no queue builds up, and %s takes every loss for congestion. With one loss in %.3g packets it can reach about %v on a round trip of %s; %v was measured.",
-			v.congestion(), ratio(1, v.loss.rate), model, unit.Milliseconds(v.rtt), v.goodput),
+		Says: fmt.Sprintf("Packets are lost although no queue builds up, and %s takes every loss for congestion. With one loss in %s packets it can reach about %v on a round trip of %s; %v was measured.",
+			v.congestion(), every, model, unit.Milliseconds(v.rtt), v.goodput),
 		Action: "look for the link that loses packets (error counters, cables, radio); or use a congestion control that does not take loss for congestion, such as bbr",
 		weight: network,
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("loss_events", v.loss.rate, "per packet", "the sender had to slow down %.0f times, once in %.3g packets", v.loss.events, ratio(1, v.loss.rate))
+	f.add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
 	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	f.add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: no queue", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT))
 	f.add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)

@@ -7,27 +7,16 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Tunables that diagnosis reads, by their names in the catalogue.
-const (
-	rmem     = "net.ipv4.tcp_rmem"
-	wmem     = "net.ipv4.tcp_wmem"
-	moderate = "net.ipv4.tcp_moderate_rcvbuf"
-	scaling  = "net.ipv4.tcp_window_scaling"
-)
-
-// full is the share of its maximum at which a buffer or window counts as used
-// up: maxima are rounded to packets, and autotuning stops just below.
-const full = 0.9
-
 // receiverBuffer: the sender waits for the receiver's window, the window no
 // longer grows, and the receiving application is not what keeps it small.
 func receiverBuffer(v *view) *Finding {
 	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.growing(window) || v.unread() > 0.5 || v.scaleLimits() {
+	if held < 0.5 || v.unread() > 0.5 || v.scaleLimits() {
 		return nil
 	}
-	buffer, limit := v.buffer(v.receivers, received), v.receiveMax()
-	if limit.bytes > 0 && buffer > 0 && float64(buffer) < full*float64(limit.bytes) {
+	buffer, limit := v.buffer(v.receivers, receiveBuffer), v.receiveMax()
+	known := limit.bytes > 0 && buffer > 0
+	if known && float64(buffer) < full*float64(limit.bytes) || !known && v.growing(window) {
 		return nil // it may still grow: something else keeps the window small
 	}
 	offered := v.window()
@@ -36,7 +25,7 @@ func receiverBuffer(v *view) *Finding {
 	f := &Finding{
 		Cause: ReceiverBuffer,
 		Confidence: confidence(
-			count(limit.bytes > 0 && buffer > 0, explains, len(v.receivers) > 0 && v.unread() < 0.1, v.rwnd > 0.8),
+			count(known, explains, len(v.receivers) > 0 && v.unread() < 0.1, v.rwnd > 0.8),
 			count(carries > 0 && !explains)),
 		Says: fmt.Sprintf("The sender waits for the receiver: its window of %v is used up on every round trip of %s, which makes %v, and %v was measured. The window is that small because %s.",
 			offered, unit.Milliseconds(v.rtt), carries, v.goodput, limit.why),
@@ -57,36 +46,6 @@ func receiverBuffer(v *view) *Finding {
 	}
 	f.addShare("unread", v.unread(), "of the window's worth was waiting for the application")
 	return v.predict(f, v.senderLimit(), v.lossLimit())
-}
-
-// bufferMax is what bounds a socket buffer.
-type bufferMax struct {
-	bytes  unit.Size // 0: the host does not tell
-	name   string
-	why    string // completes "because ..."
-	action string
-}
-
-func (v *view) receiveMax() bufferMax {
-	maximum := tunable(v.ReceiverHost, rmem, 2)
-	switch {
-	case v.Transfer.Spec.RecvBuf > 0:
-		fixed := v.buffer(v.receivers, received)
-		return bufferMax{fixed, "SO_RCVBUF",
-			fmt.Sprintf("the application fixed its receive buffer at %v, which turns autotuning off", fixed),
-			"let the application leave SO_RCVBUF alone, or ask for more and raise net.core.rmem_max on the receiver"}
-	case v.ReceiverHost != nil && v.ReceiverHost.Tunables[moderate] == "0":
-		fixed := tunable(v.ReceiverHost, rmem, 1)
-		return bufferMax{fixed, moderate + "=0",
-			fmt.Sprintf("autotuning is off on the receiver, so its buffer stays at %v", fixed),
-			"set " + moderate + " to 1 on the receiver"}
-	case maximum > 0:
-		return bufferMax{maximum, "the third value of " + rmem,
-			fmt.Sprintf("the receiver's buffer may not grow beyond %v, the third value of %s", maximum, rmem),
-			"raise the third value of " + rmem + " on the receiver"}
-	}
-	return bufferMax{why: "the receiver's buffer has stopped growing; its limits are not known here",
-		action: "raise the maximum of the receive buffer on the receiver (on Linux the third value of " + rmem + ")"}
 }
 
 // unread is how much of what the receiver could hold was waiting for its
@@ -112,22 +71,6 @@ func (v *view) growing(figure func(*bulk.Sample) float64) bool {
 		}
 	}
 	return false
-}
-
-// buffer is the sum over the streams of a socket buffer's limit.
-func (v *view) buffer(flows []flow, which func(flow) float64) unit.Size {
-	if len(flows) == 0 {
-		return 0
-	}
-	return unit.Size(sum(flows, which) / float64(len(flows)))
-}
-
-func received(f flow) float64 {
-	return max(f.median(func(s *bulk.Sample) float64 { return float64(s.Mem.RecvBuf) }), float64(f.RecvBuf))
-}
-
-func queued(f flow) float64 {
-	return max(f.median(func(s *bulk.Sample) float64 { return float64(s.Mem.SendBuf) }), float64(f.SendBuf))
 }
 
 func window(s *bulk.Sample) float64 { return float64(s.TCP.SndWnd) }

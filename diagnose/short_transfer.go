@@ -17,7 +17,9 @@ func shortTransfer(v *view) *Finding {
 	growing := v.growing(congestionWindow) || v.growing(window)
 	climbing := v.climb() > 1.05
 	slow := v.cwndFull() > 0.5 && known && !v.queued(v.rtt)
-	if v.loss.packets > 0 || v.rwnd > 0.5 && !growing || v.sndbuf > 0.5 || v.atCapacity() || !(growing && climbing) && !slow {
+	opening := slow || growing && climbing
+	held := v.loss.packets > 0 || v.sndbuf > 0.5 || v.rwnd > 0.5 && !growing
+	if !opening || held || v.atCapacity() {
 		return nil
 	}
 	early := 0.0
@@ -42,7 +44,7 @@ func shortTransfer(v *view) *Finding {
 		f.add("path_goodput", float64(limit), "b/s", "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
 	}
 	if early > 0 {
-		f.add("hystart_exits", early, "", "%s left slow start early (HyStart) %.0f times", v.congestion(), early)
+		f.add("hystart_exits", early, "", "%s left slow start early (HyStart)", v.congestion())
 	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

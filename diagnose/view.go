@@ -32,6 +32,9 @@ type view struct {
 
 // newView never fails: what is missing stays zero and no cause will fit it.
 func newView(e *Evidence) *view {
+	if e == nil {
+		e = &Evidence{}
+	}
 	v := &view{Evidence: e}
 	if e.Transfer == nil {
 		return v
@@ -111,7 +114,7 @@ func (v *view) windowFull() float64 {
 // cwndFull is the share of samples in which the congestion window was used up.
 func (v *view) cwndFull() float64 {
 	return v.samples(func(s *bulk.Sample) bool {
-		return s.TCP.SndCwnd > 0 && float64(s.TCP.Unacked) >= 0.9*float64(s.TCP.SndCwnd)
+		return !recovering(s) && s.TCP.SndCwnd > 0 && float64(s.TCP.Unacked) >= full*float64(s.TCP.SndCwnd)
 	})
 }
 
@@ -120,11 +123,27 @@ func (v *view) cwndFull() float64 {
 // would bring more data.
 func (v *view) drained() float64 {
 	return v.samples(func(s *bulk.Sample) bool {
-		t := &s.TCP
-		room := min(float64(t.SndCwnd)*float64(t.SndMSS), float64(t.SndWnd))
-		return s.Unsent > 0 && t.NotsentBytes < t.SndMSS && float64(sent(t)) < 0.9*room
+		return !recovering(s) && s.Unsent > 0 && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(&s.TCP)) < full*room(s)
 	})
 }
+
+// outgrown is the share of samples in which the send buffer is smaller than what
+// both windows would let the sender have in flight. The kernel wants it twice as
+// large as the congestion window, so it has reached its maximum long before.
+func (v *view) outgrown() float64 {
+	return v.samples(func(s *bulk.Sample) bool {
+		return !recovering(s) && s.Mem.SendBuf > 0 && float64(s.Mem.SendBuf) < full*room(s)
+	})
+}
+
+// room is what both windows let the sender have in flight, in bytes.
+func room(s *bulk.Sample) float64 {
+	return min(float64(s.TCP.SndCwnd)*float64(s.TCP.SndMSS), float64(s.TCP.SndWnd))
+}
+
+// recovering says whether the sender was repairing a loss (TCP_CA_Recovery,
+// TCP_CA_Loss), when its windows do not tell what limits it.
+func recovering(s *bulk.Sample) bool { return s.TCP.CAState >= 3 }
 
 // samples is the share of the senders' measured samples for which is holds.
 func (v *view) samples(is func(*bulk.Sample) bool) float64 {
@@ -161,7 +180,7 @@ func (v *view) direction() *path.Direction {
 	switch {
 	case v.Path == nil:
 		return nil
-	case v.Evidence.Direction == bulk.Reverse:
+	case v.Direction == bulk.Reverse:
 		return &v.Path.Reverse
 	}
 	return &v.Path.Forward
@@ -169,7 +188,7 @@ func (v *view) direction() *path.Direction {
 
 // end is what the sending or the receiving host recorded.
 func (v *view) end(sender bool) *bulk.End {
-	if sender == (v.Evidence.Direction != bulk.Reverse) {
+	if sender == (v.Direction != bulk.Reverse) {
 		return &v.Transfer.Client
 	}
 	return &v.Transfer.Server

@@ -49,7 +49,7 @@ func (v *view) scaleLimits() bool {
 	if float64(each) < full*float64(most) {
 		return false
 	}
-	possible := ReceiverWindow(max(v.receiveMax().bytes, v.buffer(v.receivers, received)))
+	possible := ReceiverWindow(max(v.receiveMax().bytes, v.buffer(v.receivers, receiveBuffer)))
 	return possible == 0 || float64(possible) > 1.5*float64(most)
 }
 

@@ -14,14 +14,15 @@ import (
 // cpuLimit is the tightest CPU limit of this process' control group and the
 // groups around it, in CPUs, and how long that one has held its processes back.
 // It is 0 when there is none, and also when it cannot be told (no cgroups).
-func cpuLimit() (cpus float64, throttled time.Duration) {
-	for _, g := range cpuGroups() {
+func cpuLimit() (cpus float64, throttled time.Duration) { return tightest(cpuGroups()) }
+
+func tightest(groups []cpuGroup) (cpus float64, throttled time.Duration) {
+	for _, g := range groups {
 		for dir := g.dir; ; dir = filepath.Dir(dir) {
-			quota := g.quota(dir)
-			if quota > 0 && (cpus == 0 || quota < cpus) {
+			if quota := g.quota(dir); quota > 0 && (cpus == 0 || quota < cpus) {
 				cpus, throttled = quota, g.throttled(dir)
 			}
-			if dir == g.mount || len(dir) <= len(g.mount) {
+			if len(dir) <= len(g.mount) {
 				break
 			}
 		}

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,7 +82,8 @@ func (c *checker) host(at string, h *HostSpec) {
 	c.reject(h.Congestion != "" && !validWord.MatchString(h.Congestion), at+".congestion", "%q is not the name of a congestion control", h.Congestion)
 	c.reject(h.CPUs < 0 || h.CPUs > 1024, at+".cpus", "cpus %v is not a number of processors", h.CPUs)
 	c.reject(h.CPUs > 0 && h.CPUs < minCPUs, at+".cpus", "cpus %v is below %v, the least that the scheduler shares out evenly", h.CPUs, minCPUs)
-	for key, value := range h.Sysctl {
+	for _, key := range slices.Sorted(maps.Keys(h.Sysctl)) {
+		value := h.Sysctl[key]
 		where := fmt.Sprintf("%s.sysctl.'%s'", at, key)
 		c.reject(!validSysctl.MatchString(key), where, "%q is not the name of a sysctl", key)
 		c.reject(value == "" || len(value) > 1024 || strings.ContainsAny(value, "\n\x00"), where, "sysctl %s needs a value of one line", key)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -136,9 +137,27 @@ func inFile(file string, err error) error {
 // reword turns the library's message into one in the words of the format.
 func reword(err yaml.Error) string {
 	var unknown *yaml.UnknownFieldError
-	if !errors.As(err, &unknown) {
-		return strings.TrimSpace(err.GetMessage())
+	var mistyped *yaml.TypeError
+	switch {
+	case errors.As(err, &unknown):
+		key := unknown.GetToken().Value
+		return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, keys()))
+	case errors.As(err, &mistyped):
+		return fmt.Sprintf("expected %s, not %q", kindOf(mistyped.DstType), mistyped.GetToken().Value)
 	}
-	key := unknown.GetToken().Value
-	return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, keys()))
+	return strings.TrimSpace(err.GetMessage())
+}
+
+// kindOf says what the format has where the program has that type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Uint64, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a word"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "keys with values"
+	}
 }

@@ -10,7 +10,7 @@ import (
 func didYouMean(word string, candidates []string) string {
 	var near []string
 	for _, candidate := range candidates {
-		limit := max(2, len(candidate)/3)
+		limit := min(3, len(word)/2, len(candidate)/2)
 		if distance(word, candidate) <= limit || len(word) >= 3 && strings.Contains(candidate, word) {
 			near = append(near, candidate)
 		}

@@ -2,8 +2,10 @@ package path
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/unit"
@@ -23,13 +25,25 @@ const (
 	// below 1 % of the median of all.
 	targetDispersion = 4 * time.Millisecond
 
-	pilotPackets  = 32 // the first train: 48 KB fit into any queue
-	minPackets    = 12 // fewer do not give the four batches that a rate needs
-	mostPilots    = 7
-	fewestTrains  = 6  // the fewest that give the median an interval of 95 %
-	mostTrains    = 16 // more hardly narrow it
-	trainsTime    = 1200 * time.Millisecond
-	senderLimited = 0.75 // of the dispersion spent sending: then the sender may have set the pace
+	pilotPackets = 32 // the first train: 48 KB fit into any queue
+	minPackets   = 12 // fewer do not give the four batches that a rate needs
+	mostPilots   = 7
+	fewestTrains = 6  // the fewest that give the median an interval of 95 %
+	mostTrains   = 16 // more hardly narrow it
+	slowTrains   = 3  // where each takes so long that six are too much to wait for
+	trainsTime   = 1200 * time.Millisecond
+	trainsBytes  = 16 << 20
+
+	// senderShare is how fast trains may arrive, as a share of the rate at which
+	// they were sent, to count as spread by the path and not by the sender.
+	senderShare = 0.5
+	// disagreement is how far above the median the upper end of its interval may
+	// be. Beyond it something between the trains and the clock, mostly a busy
+	// processor, slowed most of them.
+	disagreement = 1.25
+	// notableLoss is the share of train packets lost from which on it is worth a
+	// word: trains are short, and random loss is seldom above a few percent.
+	notableLoss = 0.2
 )
 
 // Methods of Capacity.
@@ -74,7 +88,8 @@ func measureCapacity(ctx context.Context, run runner, size int) (Capacity, error
 		lasts = time.Duration(float64(packets*size*8) / float64(rate) * float64(time.Second))
 	}
 	spacing := lasts + lasts/2 + 2*time.Millisecond // lets the queue drain
-	n := min(max(int(trainsTime/spacing), fewestTrains), mostTrains)
+	n := max(int(trainsTime/spacing), slowTrains)
+	n = min(n, max(trainsBytes/(packets*size), fewestTrains), mostTrains)
 	trains, err := run(ctx, n, packets, spacing)
 	if err != nil {
 		return Capacity{}, err
@@ -139,36 +154,49 @@ func lengthFor(rate unit.Rate, size int) int {
 // the rates; trains that the receiver's own socket cut into are left out
 // entirely.
 func estimate(trains []measured) Capacity {
-	var rates []unit.Rate
-	var paces []float64 // sending time over dispersion
+	var rates, paces []unit.Rate
 	var fastest unit.Rate
+	var sent, received int
 	for _, t := range trains {
 		if t.Overflow > 0 || t.Received < 2 {
 			continue
 		}
-		span := t.Last - t.First
-		fastest = max(fastest, unit.RateOf(t.Bytes, max(span, t.busy)))
+		sent, received = sent+t.Sent, received+t.Received
+		fastest = max(fastest, unit.RateOf(t.Bytes, max(t.Last-t.First, t.busy)))
 		if t.rate() > 0 {
-			rates = append(rates, t.rate())
-			paces = append(paces, float64(t.busy)/float64(span))
+			rates, paces = append(rates, t.rate()), append(paces, t.pace())
 		}
 	}
-	if len(rates) < 3 { // they came all at once, or hardly at all
-		return Capacity{Rate: fastest, Low: fastest, Method: methodLimited}
+	var notes []string
+	if lost := 1 - float64(received)/float64(sent); lost > notableLoss {
+		notes = append(notes, fmt.Sprintf("%.0f %% of the train packets were lost: a shallow queue or a policer", 100*lost))
 	}
-	slices.Sort(rates)
-	slices.Sort(paces)
-	below := medianRank(len(rates))
-	c := Capacity{
-		Rate:   (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2,
-		Low:    rates[below],
-		High:   rates[len(rates)-1-below],
-		Method: methodTrains,
+	if len(rates) < slowTrains { // they came all at once, or hardly at all
+		return Capacity{Rate: fastest, Low: fastest, Method: methodLimited, Note: strings.Join(notes, "; ")}
 	}
-	if paces[len(paces)/2] > senderLimited {
+	c := Capacity{Rate: median(rates), Method: methodTrains}
+	out := medianRank(len(rates))
+	c.Low, c.High = rates[out], rates[len(rates)-1-out]
+	switch {
+	case c.Rate > median(paces)*senderShare:
 		c.High, c.Method = 0, methodLimited
+	case c.High > c.Rate*disagreement:
+		c.High = 0
+		notes = append(notes, "the trains disagree: at least this much")
 	}
+	c.Note = strings.Join(notes, "; ")
 	return c
+}
+
+// pace is the rate at which the train was sent.
+func (m measured) pace() unit.Rate {
+	return unit.RateOf(m.Bytes/int64(m.Received)*int64(m.Sent), max(m.busy, 1))
+}
+
+// median sorts the rates, of which there is at least one.
+func median(rates []unit.Rate) unit.Rate {
+	slices.Sort(rates)
+	return (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2
 }
 
 // medianRank is how many of n sorted values to leave out at each side so that

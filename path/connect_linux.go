@@ -1,6 +1,7 @@
 package path
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"runtime"
@@ -45,14 +46,14 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	start := time.Now()
 	err = unix.Connect(s, address)
 	h := handshake{rtt: time.Since(start)}
-	switch err {
-	case nil:
-	case unix.ECONNREFUSED:
+	switch {
+	case err == nil:
+	case errors.Is(err, unix.ECONNREFUSED):
 		if h.rtt >= initialRTO { // the answer may be to a second SYN
 			return handshake{}, errNoAnswer
 		}
 		return h, nil
-	case unix.EINPROGRESS, unix.EAGAIN, unix.ETIMEDOUT:
+	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT):
 		return handshake{}, errNoAnswer
 	default:
 		return handshake{}, fmt.Errorf("connect to %v: %w", to, err)

@@ -1,11 +1,12 @@
 package path
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -113,8 +114,13 @@ func (h *tcpHelper) Observed(_ context.Context, c string) (o Observed, err error
 	return o, h.ask(c, &o)
 }
 
-// nearEnd probes and prints the estimate.
-func nearEnd(to, mode string) error {
+// probed is what nearEnd prints.
+type probed struct {
+	Estimate *Estimate
+	Progress []string
+}
+
+func nearEnd(to, mode string) (err error) {
 	far := netip.AddrPortFrom(netip.MustParseAddr(to), port)
 	var helper Helper
 	if mode != "alone" {
@@ -125,14 +131,15 @@ func nearEnd(to, mode string) error {
 		}
 		helper = &tcpHelper{conn}
 	}
+	var r probed
 	start := time.Now()
-	e, err := Probe(context.Background(), far, helper, Options{Progress: func(s string) {
-		fmt.Fprintf(os.Stderr, "%8.3f %s\n", time.Since(start).Seconds(), s)
+	r.Estimate, err = Probe(context.Background(), far, helper, Options{Progress: func(s string) {
+		r.Progress = append(r.Progress, fmt.Sprintf("%.3f s: %s", time.Since(start).Seconds(), s))
 	}})
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(e)
+	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
 // space is a network namespace and a thread that lives in it.
@@ -185,33 +192,40 @@ func (s *space) run(t *testing.T, commands string) {
 }
 
 // start runs this test binary in a role.
-func (s *space) start(t *testing.T, role string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (s *space) start(t *testing.T, role string, args ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
-	var out bytes.Buffer
 	c := exec.Command("/proc/self/exe", args...)
 	c.Env = append(os.Environ(), roleVariable+"="+role)
-	c.Stdout, c.Stderr = &out, os.Stderr
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.must(t, c.Start)
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
-	return c, &out
+	return c, out
 }
 
-// probe runs both ends and returns the near one's estimate and how long it took.
-func probe(t *testing.T, near, far *space, to, nearMode, farMode string) (e Estimate) {
+// probe runs both ends and returns the near one's estimate. Without a mode of
+// the far end, nobody is there.
+func probe(t *testing.T, near, far *space, to, nearMode, farMode string) *Estimate {
 	t.Helper()
-	far.start(t, "far", farMode)
-	time.Sleep(100 * time.Millisecond) // its own start; nobody waits for it below
+	if farMode != "" {
+		_, out := far.start(t, "far", farMode)
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Fatalf("far end: %v", err)
+		}
+	}
 	c, out := near.start(t, "near", to, nearMode)
 	late := time.AfterFunc(30*time.Second, func() { c.Process.Kill() })
 	defer late.Stop()
-	if err := c.Wait(); err != nil {
+	var r probed
+	if err := json.NewDecoder(out).Decode(&r); err != nil {
 		t.Fatalf("probe: %v", err)
 	}
-	if err := json.Unmarshal(out.Bytes(), &e); err != nil {
-		t.Fatalf("probe printed %q: %v", out.Bytes(), err)
-	}
-	return e
+	t.Log(strings.Join(r.Progress, "\n"))
+	return r.Estimate
 }
 
 // wired joins two new namespaces by an emulated path; the far end is 198.18.0.2

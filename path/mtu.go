@@ -75,16 +75,18 @@ func between(passes, fails int) []int {
 }
 
 // probedMTU puts in words what a search found. kernel is what the sending
-// kernel believes of the path after the search: it learned of a smaller MTU if
-// a router said so by ICMP.
+// kernel believes of the path after the search: TCP will keep to that. It learns
+// of a smaller MTU if a router says so by ICMP.
 func probedMTU(found, link, kernel int) MTU {
 	m := MTU{Bytes: found, Link: link, Method: "udp probe"}
 	switch {
-	case found >= link || found == 0:
+	case found == 0 || kernel == 0:
 	case kernel > found:
 		m.Note = fmt.Sprintf("packets above %d bytes vanish without an ICMP error", found)
-	case kernel > 0:
-		m.Note = fmt.Sprintf("a router says by ICMP that packets above %d bytes do not fit", kernel)
+	case kernel < found:
+		m.Note = fmt.Sprintf("the kernel keeps to packets of %d bytes, although larger ones pass", kernel)
+	case found < link:
+		m.Note = "the kernel knows of the limit, by an ICMP error or from its routes"
 	}
 	return m
 }

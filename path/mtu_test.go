@@ -80,7 +80,8 @@ func TestProbedMTU(t *testing.T) {
 		note                string
 	}{
 		{1500, 1500, 1500, ""},
-		{1400, 1500, 1400, "a router says by ICMP that packets above 1400 bytes do not fit"},
+		{1400, 1500, 1400, "the kernel knows of the limit, by an ICMP error or from its routes"},
+		{1500, 1500, 1280, "the kernel keeps to packets of 1280 bytes, although larger ones pass"},
 		{1400, 1500, 1500, "packets above 1400 bytes vanish without an ICMP error"},
 		{1400, 1500, 0, ""}, // nobody asked the kernel
 		{9216, 0, 0, ""},

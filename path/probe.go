@@ -86,8 +86,11 @@ func Probe(ctx context.Context, to netip.AddrPort, helper Helper, o Options) (*E
 
 	why := "the far end does not help"
 	if helper != nil {
-		if why, err = probeWith(ctx, to.Addr(), way, helper, e, o); err != nil {
-			return nil, fmt.Errorf("probe %v: %w", to, err)
+		limited, cancel := context.WithTimeout(ctx, probeTimeout)
+		why = probeWith(limited, to.Addr(), way, helper, e, o)
+		cancel()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("probe %v: %w", to, ctx.Err())
 		}
 	}
 	for _, d := range []*Direction{&e.Forward, &e.Reverse} {
@@ -99,34 +102,32 @@ func Probe(ctx context.Context, to netip.AddrPort, helper Helper, o Options) (*E
 	return e, nil
 }
 
-// probeWith measures what takes a far end that helps. What cannot be measured
-// it leaves as it is and says why; an error means that the context ended.
-func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *Estimate, o Options) (why string, err error) {
-	fail := func(err error) (string, error) {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		return err.Error(), nil
-	}
+// probeTimeout ends a probe of a path that is far slower, or more broken, than
+// bulk transfers are made for. What is known by then stands.
+const probeTimeout = 20 * time.Second
+
+// probeWith measures what takes a far end that helps. It leaves what it cannot
+// measure as it is, and says why.
+func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *Estimate, o Options) (why string) {
 	opening, cancel := context.WithTimeout(ctx, helperTimeout)
 	defer cancel()
 	ticket, err := helper.OpenProbe(opening)
 	if err != nil {
-		return fail(fmt.Errorf("the far end does not let itself be probed: %w", err))
+		return fmt.Sprintf("the far end does not let itself be probed: %v", err)
 	}
 	s, err := newSession(ctx, to, helper, ticket, e.RTT)
 	if err != nil {
-		return fail(err)
+		return err.Error()
 	}
 	defer s.close()
 
 	o.say("path MTU: probing both ways")
 	passes, err := s.mtus(ctx, way, e)
 	if err != nil {
-		return fail(err)
+		return err.Error()
 	}
 	if !passes {
-		return fmt.Sprintf("UDP to port %d is not answered", ticket.Port), nil
+		return fmt.Sprintf("UDP to port %d is not answered", ticket.Port)
 	}
 	o.say("path MTU: %d bytes forward, %d bytes reverse", e.Forward.MTU.Bytes, e.Reverse.MTU.Bytes)
 
@@ -147,11 +148,11 @@ func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *
 			return d.trains(ctx, n, packets, size, spacing)
 		}, size)
 		if err != nil {
-			return fail(err)
+			return err.Error()
 		}
 		o.say("capacity %s: %v (%s)", d.name, d.Capacity.Rate, d.Capacity.Method)
 	}
-	return "no packet train got through", nil
+	return "no packet train got through"
 }
 
 // fallbackPacket is the size of train packets where no MTU is known: the

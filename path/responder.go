@@ -221,13 +221,15 @@ func (r *Responder) send(ctx context.Context) {
 			return
 		case j = <-r.outbox:
 		}
-		r.conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+		if err := r.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
+			return // closed: Serve tells
+		}
 		headers := overhead(j.ticket.from)
 		switch j.packet.kind {
 		case kindGot:
-			r.conn.WriteToUDPAddrPort(j.packet.small(), j.to) // if it fails, it is lost
+			_, _ = r.conn.WriteToUDPAddrPort(j.packet.small(), j.to) // if it fails, it is lost
 		case kindPadded:
-			r.conn.WriteToUDPAddrPort(j.packet.padded(headers), j.to)
+			_, _ = r.conn.WriteToUDPAddrPort(j.packet.padded(headers), j.to)
 		case kindData:
 			datagrams, size := j.packet.train(headers)
 			busy, err := sendTrain(r.conn, j.to, datagrams, size)

@@ -124,7 +124,7 @@ func handshakes(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) 
 				start()
 			} else if len(got) > 0 && enough == nil {
 				slowest := slices.MaxFunc(got, func(a, b handshake) int { return cmp.Compare(a.rtt, b.rtt) })
-				enough = time.After(slowest.rtt/2 + 100*time.Millisecond)
+				enough = time.After(slowest.rtt + 200*time.Millisecond)
 			}
 		case <-enough:
 			lost = rttSamples - len(got)

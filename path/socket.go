@@ -70,7 +70,7 @@ func interfaceOf(a netip.Addr) *net.Interface {
 // receive hands over every datagram until the context ends (nil) or the socket
 // fails.
 func receive(ctx context.Context, conn *net.UDPConn, handle func(datagram)) error {
-	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	in := newReader(conn)
 	for failures := 0; ; {

@@ -336,6 +336,30 @@ func TestClientsCannotOpenSetsWithoutBound(t *testing.T) {
 	}
 }
 
+func TestPathProbesNeedATicket(t *testing.T) {
+	far := startFarEnd(t, Config{}, "127.0.0.1:0")
+	client := far.dial(t, "")
+	ticket, err := client.OpenProbe(within(t, generous))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ticket.Port != client.Addr().Port() || ticket.Cookie == "" {
+		t.Errorf("ticket %+v for the far end %v", ticket, client.Addr())
+	}
+	seen, err := client.Observed(within(t, generous), ticket.Cookie)
+	if err != nil || len(seen.Received) != 0 || len(seen.Sent) != 0 {
+		t.Errorf("before any probe %+v was seen, %v", seen, err)
+	}
+	if _, err := client.Observed(within(t, generous), "unheard-of"); err == nil {
+		t.Error("an unknown cookie was accepted")
+	}
+}
+
+func TestUnknownOperation(t *testing.T) {
+	client := startFarEnd(t, Config{}, "127.0.0.1:0").dial(t, "")
+	wantKind(t, client.call(within(t, generous), request{method: http.MethodPut, path: "/v1/nonsense"}), ErrGone, "/v1/openapi.json")
+}
+
 func TestOpenAPIDescribesEverything(t *testing.T) {
 	printed, err := OpenAPI()
 	if err != nil {

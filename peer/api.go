@@ -104,10 +104,11 @@ func (s *Server) transferAPI(api huma.API) {
 			return nil, problem(ErrLimit, "%s", err)
 		}
 		limits := s.limits(caller)
-		if err := limits.check(in.Body); err != nil {
+		spec, err := limits.fit(in.Body)
+		if err != nil {
 			return nil, err
 		}
-		t, err := s.transfers.create(s.life, in.Body, caller.from, limits)
+		t, err := s.transfers.create(s.life, spec, caller.from, limits)
 		if err != nil {
 			return nil, answer(err)
 		}

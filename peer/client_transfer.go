@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"syscall"
@@ -67,7 +68,9 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		result.Client.Error = err.Error()
+		if result.Client.Error == "" {
+			result.Client.Error = err.Error()
+		}
 		if !errors.Is(err, ErrLost) {
 			c.part(ctx, place.ID)
 		}
@@ -153,8 +156,7 @@ func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, 
 // moved is all that an end sent and received so far, in bytes.
 func moved(p bulk.Progress) int64 { return p.Sent + p.Received }
 
-// conclude fetches the far end's half, and says which error tells the most: the
-// far end's reason comes before the broken connection that it made here.
+// conclude fetches the far end's half.
 func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error) error {
 	for {
 		var now standing
@@ -179,16 +181,27 @@ func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error
 	}
 }
 
-// join adds the far end's half.
+// join adds the far end's half, and says which error tells the most: the end
+// that failed first knows why, the other only sees its connections break.
 func (c *Client) join(result *bulk.Result, far *bulk.End, ours error) error {
 	if err := checkEnd(result.Spec, far); err != nil {
 		return fmt.Errorf("far end's result: %w", err)
 	}
 	result.Server = *far
-	if far.Error != "" {
+	switch {
+	case ours != nil && !cutOff(ours):
+		return fmt.Errorf("transfer with %s: %w", c.target, ours)
+	case far.Error != "":
 		return &failure{kind: ErrRefused, says: fmt.Sprintf("%s ended the transfer early: %s", c.target, oneLine(far.Error))}
+	case ours != nil:
+		return fmt.Errorf("transfer with %s: %w", c.target, ours)
 	}
-	return ours
+	return nil
+}
+
+// cutOff says that an error is only what the other end's leaving looks like.
+func cutOff(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
 // checkEnd says whether what came over the network can be half of a result.

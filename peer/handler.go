@@ -18,6 +18,9 @@ import (
 func (s *Server) handler() http.Handler {
 	router := http.NewServeMux()
 	s.api(router)
+	router.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, problem(ErrGone, "there is no %s %s here: /v1/openapi.json has what there is", r.Method, oneLine(r.URL.Path)))
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.admit(r)
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/fullbore/fullbore/bulk"
 )
 
 func TestFirstBytesTellTheProtocol(t *testing.T) {
@@ -175,6 +177,36 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// However long a transfer may take, one end keeps no more samples than it may.
+func TestSamplesFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limits := rapid.SampledFrom([]Limits{PublicLimits(), TokenLimits()}).Draw(t, "limits")
+		spec := bulk.Spec{
+			Direction: rapid.SampledFrom([]bulk.Direction{bulk.Forward, bulk.Reverse, bulk.Both}).Draw(t, "direction"),
+			Streams:   rapid.IntRange(1, limits.Streams).Draw(t, "streams"),
+			Interval:  time.Duration(rapid.IntRange(0, 60_000).Draw(t, "interval")) * time.Millisecond,
+		}
+		longest := limits.Transfer
+		if rapid.Bool().Draw(t, "timed") {
+			spec.Duration = time.Duration(rapid.Int64Range(1, int64(limits.Transfer)).Draw(t, "duration"))
+			longest = spec.Duration
+		} else {
+			spec.Bytes = 1
+		}
+		asked := spec.Interval
+		spec, err := limits.fit(spec)
+		if err != nil && asked == 0 {
+			t.Fatalf("refused without an interval asked for: %v", err)
+		}
+		if err == nil && spec.Check() != nil {
+			t.Fatal(spec.Check())
+		}
+		if n := int64(connections(spec)) * int64(longest/spec.Interval); err == nil && n > int64(limits.Samples) {
+			t.Fatalf("every %v makes %d samples", spec.Interval, n)
+		}
+	})
 }
 
 func TestGate(t *testing.T) {

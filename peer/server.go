@@ -150,13 +150,13 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 		if packets != nil {
 			_ = packets.Close()
 		}
-		stop(errors.New("far end is being stopped"))
+		stop(errStopping)
 		parting, done := context.WithTimeout(context.WithoutCancel(ctx), partingWithin)
 		defer done()
 		if web.Shutdown(parting) != nil {
 			_ = web.Close()
 		}
-		s.transfers.busy.Wait()
+		s.transfers.wait()
 		return s.putBack(ctx)
 	})
 	return group.Wait()

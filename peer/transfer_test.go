@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -87,15 +86,15 @@ func TestLimitsWithoutToken(t *testing.T) {
 	for name, spec := range map[string]bulk.Spec{
 		"a transfer of 1m1s":      {Direction: bulk.Forward, Streams: 1, Duration: time.Minute, Omit: time.Second},
 		"17 streams":              short(bulk.Forward, 17),
-		"use a longer interval":   {Direction: bulk.Both, Streams: 16, Duration: time.Minute, Interval: time.Millisecond},
-		"bytes counts":            {Direction: bulk.Both, Streams: 16, Bytes: 1, Interval: time.Millisecond},
+		"an interval of 97ms":     {Direction: bulk.Both, Streams: 16, Duration: time.Minute, Interval: 96 * time.Millisecond},
+		"an interval of 49ms":     {Direction: bulk.Forward, Streams: 16, Bytes: 1, Interval: time.Millisecond},
 		"neither a duration":      {Direction: bulk.Forward, Streams: 1},
 		"use forward, reverse or": {Direction: "sideways", Streams: 1, Duration: time.Second},
 	} {
 		_, err := open.Transfer(within(t, generous), spec, nil)
 		if err == nil {
 			t.Errorf("%s: was allowed", name)
-		} else if name != "bytes counts" && !strings.Contains(err.Error(), name) {
+		} else if !strings.Contains(err.Error(), name) {
 			t.Errorf("error %q does not say %q", err, name)
 		}
 	}
@@ -154,53 +153,6 @@ func TestBusyFarEndSaysHowLong(t *testing.T) {
 	eventually(t, "the place is free", func() bool { return far.running() == 0 })
 	if _, err := second.Transfer(within(t, generous), short(bulk.Forward, 1), nil); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestKilledFarEnd(t *testing.T) {
-	t.Parallel()
-	for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
-		t.Run(string(d), func(t *testing.T) { testDeath(t, d, syscall.SIGKILL) })
-	}
-}
-
-// A stopped process keeps its connections and acknowledges, but never answers:
-// as a host that hangs does.
-func TestVanishedFarEnd(t *testing.T) {
-	t.Parallel()
-	for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
-		t.Run(string(d), func(t *testing.T) {
-			t.Parallel()
-			testDeath(t, d, syscall.SIGSTOP)
-		})
-	}
-}
-
-func testDeath(t *testing.T, d bulk.Direction, signal os.Signal) {
-	address, process := startProcess(t)
-	client, err := Dial(within(t, generous), address, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	var died time.Time
-	spec := bulk.Spec{Direction: d, Streams: 1, Duration: 30 * time.Second}
-	result, err := client.Transfer(within(t, generous), spec, func(p bulk.Progress) {
-		if died.IsZero() && moved(p) > 0 && p.At > 500*time.Millisecond {
-			died = time.Now()
-			_ = process.Signal(signal)
-		}
-	})
-	wantKind(t, err, ErrLost, address, "went away")
-	t.Logf("%v after its death: %v", time.Since(died).Round(time.Millisecond), err)
-	if took := time.Since(died); took > 10*time.Second {
-		t.Errorf("noticed after %v", took)
-	}
-	if len(result.Client.Streams) != 1 || result.Client.Streams[0].Bytes == 0 || len(result.Client.Streams[0].Samples) == 0 {
-		t.Errorf("what was measured is not kept: %d streams", len(result.Client.Streams))
-	}
-	if result.Client.Error == "" {
-		t.Error("the result does not say that it is partial")
 	}
 }
 

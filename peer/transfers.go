@@ -32,6 +32,7 @@ type transfers struct {
 	waiting map[string]*transfer // by cookie, those that may still get streams
 	results []*transfer          // done, oldest first
 	running int
+	closed  bool
 	busy    sync.WaitGroup
 }
 
@@ -47,8 +48,8 @@ func (ts *transfers) create(ctx context.Context, spec bulk.Spec, client netip.Ad
 	if ts.running >= limits.Transfers {
 		return nil, &busyError{running: ts.running, soonest: ts.soonest()}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
+	if ts.closed {
+		return nil, errStopping
 	}
 	t := newTransfer(spec, client, limits.Transfer, ts.patience)
 	ctx, t.cancel = context.WithCancelCause(ctx)
@@ -124,7 +125,18 @@ func (ts *transfers) end(t *transfer) {
 	ts.drop(t)
 }
 
-var errAborted = errors.New("ended early by the client")
+var (
+	errAborted  = errors.New("ended early by the client")
+	errStopping = errors.New("far end is being stopped")
+)
+
+// wait lets nothing start any more, and waits for what runs.
+func (ts *transfers) wait() {
+	ts.mu.Lock()
+	ts.closed = true
+	ts.mu.Unlock()
+	ts.busy.Wait()
+}
 
 // report logs one line a transfer: who, what, goodput.
 func (ts *transfers) report(t *transfer) {

@@ -63,7 +63,7 @@ func sendBuffer(m *maker) *idea {
 	}
 	buffer := m.within(h, wmem, m.need.send)
 	why := fmt.Sprintf("the path holds %v (%v for %s%s); the kernel keeps %.0f times the congestion window for sending with %s",
-		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each(), m.sendFactor(), named(m.congestion()))
+		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each(), m.sendFactor(), named(m.sending()))
 	i := &idea{answers: []string{diagnose.SenderBuffer}}
 	i.Idea = fmt.Sprintf("let the sender keep in flight what the path holds: send buffers up to %v", buffer)
 	i.Risk = risk(h, wmem)
@@ -126,6 +126,14 @@ func (m *maker) each() string {
 // withMax is a triplet with another maximum.
 func withMax(triplet string, most unit.Size) string {
 	return fmt.Sprintf("%d %d %d", number(triplet, 0), number(triplet, 1), int64(most))
+}
+
+// sending is the congestion control that the sender will use.
+func (m *maker) sending() string {
+	if m.bbr != "" {
+		return "bbr"
+	}
+	return m.congestion()
 }
 
 func named(congestion string) string {

@@ -79,7 +79,7 @@ func settled(p *Plan, host string) []Change {
 // comment writes text behind number signs, in lines of at most 78 columns.
 func comment(w *strings.Builder, text string) {
 	line := "#"
-	for _, word := range strings.Fields(plain(text)) {
+	for word := range strings.FieldsSeq(plain(text)) {
 		if len(line)+1+len(word) > 78 && line != "#" {
 			fmt.Fprintln(w, line)
 			line = "#"

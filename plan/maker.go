@@ -14,6 +14,7 @@ import (
 type maker struct {
 	Input
 	need  need
+	bbr   string // why the sender is to use BBR; "": it is not
 	ideas []idea
 	notes []string
 }
@@ -24,6 +25,8 @@ func newMaker(in Input) *maker {
 	m.need = m.measure()
 	m.Sender = m.accept(in.Sender, "sender")
 	m.Receiver = m.accept(in.Receiver, "receiver")
+	m.bbr = m.whyBBR()
+	m.need.send = readable(m.sendFactor() * float64(m.need.bdp))
 	return m
 }
 

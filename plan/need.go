@@ -56,7 +56,6 @@ func (m *maker) measure() need {
 	n.rate, n.known = m.rate()
 	n.bdp = n.rate.BytesIn(n.rtt) / unit.Size(m.Streams)
 	n.receive = readable(max(2*float64(n.bdp), spare*float64(n.bdp)/m.share()))
-	n.send = readable(m.sendFactor() * float64(n.bdp))
 	return n
 }
 
@@ -140,9 +139,10 @@ func (m *maker) share() float64 {
 
 // sendFactor is how many BDP of send buffer the kernel wants: it lets the buffer
 // grow to twice the congestion window, three times under BBR
-// (tcp_sndbuf_expand, net/ipv4/tcp_input.c; bbr_sndbuf_expand).
+// (tcp_sndbuf_expand, net/ipv4/tcp_input.c; bbr_sndbuf_expand). A sender that
+// this plan moves to BBR counts as one already.
 func (m *maker) sendFactor() float64 {
-	if diagnose.IsBBR(m.congestion()) {
+	if m.bbr != "" || diagnose.IsBBR(m.congestion()) {
 		return 3
 	}
 	return 2

@@ -57,11 +57,10 @@ type Input struct {
 // the answer to the verdict. A healthy path and hosts that are right already make
 // a plan without steps.
 func Make(in Input) *Plan {
-	m := newMaker(in)
-	if m.verdict() == diagnose.Healthy {
-		m.note("Nothing is planned: the transfer gets what the path can carry.")
-		return m.plan()
+	if in.Diagnosis != nil && in.Diagnosis.Verdict.Cause == diagnose.Healthy {
+		return &Plan{Steps: []Step{}, Notes: []string{"Nothing is planned: the transfer gets what the path can carry."}}
 	}
+	m := newMaker(in)
 	for _, think := range []func(*maker) *idea{windowScale, receiveBuffer, sendBuffer, idleRestart, mtuProbing, congestion} {
 		if i := think(m); i != nil && len(i.Changes) > 0 {
 			m.ideas = append(m.ideas, *i)

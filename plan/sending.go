@@ -21,14 +21,25 @@ const (
 // another congestion control is worth trying: most of a usual transfer.
 const patience = 10.0 // seconds
 
-// congestion tries BBR where loss is not congestion, and where CUBIC grows too
-// slowly for the path.
+// congestion tries BBR where it is worth a try.
 func congestion(m *maker) *idea {
-	h := m.Sender
-	if h == nil || diagnose.IsBBR(m.congestion()) {
+	if m.bbr == "" {
 		return nil
 	}
-	answers := []string{diagnose.RandomLoss, diagnose.ShortTransfer}
+	i := &idea{answers: []string{diagnose.RandomLoss, diagnose.ShortTransfer}, limit: last, after: last}
+	i.Idea = "let the sender follow the path's measured rate instead of its losses"
+	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
+	i.Changes = m.change(m.Sender, control, "bbr", m.bbr)
+	return i
+}
+
+// whyBBR gives the reason to try BBR: loss that is not congestion, or a path on
+// which CUBIC grows too slowly. It is empty without one, and where the sender
+// cannot be set to it.
+func (m *maker) whyBBR() string {
+	if m.Sender == nil || diagnose.IsBBR(m.congestion()) {
+		return ""
+	}
 	var why string
 	switch back := m.regain(); {
 	case m.finding(diagnose.RandomLoss) != nil:
@@ -37,17 +48,11 @@ func congestion(m *maker) *idea {
 		why = named(m.congestion()) + " had not found the path's rate when the transfer ended"
 	case back > patience:
 		why = fmt.Sprintf("after one loss, CUBIC needs %.0f s to fill this path again (RFC 9438)", back)
-	default:
-		return nil
 	}
-	if !m.offers(h, "bbr") {
-		return nil
+	if why == "" || !m.offers(m.Sender, "bbr") {
+		return ""
 	}
-	i := &idea{answers: answers, limit: last, after: last}
-	i.Idea = "let the sender follow the path's measured rate instead of its losses"
-	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
-	i.Changes = m.change(h, control, "bbr", why)
-	return i
+	return why
 }
 
 // offers says whether the sender can be set to a congestion control by its

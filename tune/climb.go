@@ -158,11 +158,11 @@ func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
 		}
 	}
 	for _, step := range p.Steps {
-		key := fmt.Sprint(step.Idea, step.Changes)
-		if tried[key] {
+		if key := describeChanges(step.Changes); tried[key] {
 			continue
+		} else {
+			tried[key] = true
 		}
-		tried[key] = true
 		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool {
 			return t.hosts.find(c.Host).changes == nil
 		})

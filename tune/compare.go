@@ -14,8 +14,9 @@ import (
 const minEffect = 0.03
 
 // clear is the factor between two candidates' closest runs from which a single
-// run of each will do: no path varies that much from run to run by itself.
-const clear = 1.5
+// run of each will do: a lossy path's runs of a few seconds may differ twofold
+// among themselves, hardly more.
+const clear = 3.0
 
 // maxRuns of one candidate in a comparison, and so also how often a comparison
 // looks at its growing samples at most.

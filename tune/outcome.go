@@ -13,32 +13,42 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// prove measures before and after again, interleaved, until the gain's interval
-// is decided, and writes both down.
+// prove measures before and after again, interleaved, until the confidence
+// interval of the gain excludes that there is none, and writes both down. What
+// cannot be proven within the budget is put back.
 func (t *tuning) prove(ctx context.Context, baseline, best *candidate) error {
+	t.fill(baseline, baseline)
 	if len(best.config) == 0 {
-		t.fill(baseline, baseline)
 		return nil
 	}
-	for len(best.readings) < 2 && t.meter.affords(1) {
-		t.o.Watch.Phase("measure the result again")
-		if err := t.measure(ctx, best); err != nil {
+	for {
+		if min(len(baseline.readings), len(best.readings)) >= 2 {
+			if gain := stat.Ratio(baseline.goodputs(), best.goodputs()); gain.Low > 1 {
+				t.fill(baseline, best)
+				return nil
+			}
+		}
+		next := best
+		if len(baseline.readings) < len(best.readings) {
+			next = baseline
+		}
+		if len(next.readings) >= maxProof || !t.meter.affords(1) {
+			break
+		}
+		t.o.Watch.Phase("measure before and after again, until the gain is certain")
+		if err := t.measure(ctx, next); err != nil {
 			return err
 		}
+		t.o.Watch.Result(next.readings[len(next.readings)-1].goodput.String())
 	}
-	verdict, err := t.compare(ctx, baseline, best)
-	if err != nil {
-		return err
-	}
-	if verdict != stat.Better {
-		t.putBack(best.config, describeEffect(baseline, best, verdict))
-		best.config = nil
-		t.fill(baseline, baseline)
-		return nil
-	}
-	t.fill(baseline, best)
+	t.putBack(best.config, "not proven: "+describeEffect(baseline, best, stat.Undecided))
+	best.config = nil
 	return nil
 }
+
+// maxProof is how many runs of each side a proof may take; more only find
+// differences that no user would notice.
+const maxProof = 8
 
 // keep leaves the hosts with the best configuration, confirmed.
 func (t *tuning) keep(ctx context.Context, best *candidate) error {

@@ -41,12 +41,15 @@ func (c *confirmCmd) Run(app *app) error {
 }
 
 type revertCmd struct {
-	ID   string `arg:"" optional:"" xor:"which" help:"Change set (default: the newest that is kept)."`
-	All  bool   `xor:"which" help:"Revert every change set, the newest first."`
+	ID   string `arg:"" optional:"" help:"Change set (default: the newest that is kept)."`
+	All  bool   `help:"Revert every change set, the newest first."`
 	JSON bool   `help:"One JSON document on stdout."`
 }
 
 func (c *revertCmd) Run(app *app) error {
+	if c.All && c.ID != "" {
+		return usageError("revert %s or --all, not both", c.ID)
+	}
 	manager, err := localChanges()
 	if err != nil {
 		return err
@@ -65,8 +68,10 @@ func (c *revertCmd) Run(app *app) error {
 		}
 		done = append(done, *set)
 	}
-	if err := showSets(app.stdout, c.JSON, done...); err != nil {
-		return err
+	if c.JSON || failed == nil || len(done) > 0 {
+		if err := showSets(app.stdout, c.JSON, done...); err != nil {
+			return err
+		}
 	}
 	return changeError(failed)
 }

@@ -41,7 +41,7 @@ func inLab(app *app, scenario string) error {
 	} else {
 		_, _ = fmt.Fprintln(app.stderr, s.Draw())
 	}
-	token, err := serveOn(ctx, l.Host("b"), self)
+	token, err := serveOn(ctx, l.Host("b"), self, "--allow-changes")
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -81,14 +81,14 @@ func waitInterrupted(ctx context.Context, command *lab.Cmd) error {
 // to make a key.
 const serveWithin = 10 * time.Second
 
-// serveOn starts a far end that allows changes, and gives its token.
-func serveOn(ctx context.Context, h *lab.Host, self string) (token string, err error) {
+// serveOn starts a far end, and gives its token.
+func serveOn(ctx context.Context, h *lab.Host, self string, flags ...string) (token string, err error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return "", fmt.Errorf("start the far end: %w", err)
 	}
 	defer reader.Close()
-	command := h.Command(ctx, self, "serve", "--allow-changes", "--json")
+	command := h.Command(ctx, self, append([]string{"serve", "--json"}, flags...)...)
 	command.Stdout, command.Stderr = writer, &lastLines{}
 	err = command.Start()
 	writer.Close()

@@ -37,22 +37,44 @@ func (silent) Result(string)          {}
 type plain struct {
 	w    io.Writer
 	last time.Time
+	now  smoothed
 }
 
 func (p *plain) Phase(text string) {
-	p.last = time.Now()
+	p.last, p.now = time.Now(), nil
 	_, _ = fmt.Fprintln(p.w, "..", text)
 }
 
 func (p *plain) Progress(now bulk.Progress) {
+	p.now.add(now.Rate)
 	if time.Since(p.last) < 2*time.Second {
 		return
 	}
 	p.last = time.Now()
-	_, _ = fmt.Fprintf(p.w, "   %s after %.0f s\n", now.Rate, now.At.Seconds())
+	_, _ = fmt.Fprintf(p.w, "   %s after %.0f s\n", p.now.rate(), now.At.Seconds())
 }
 
 func (p *plain) Result(text string) { _, _ = fmt.Fprintln(p.w, "  ", text) }
+
+// smoothed is the mean of the latest rates. Bytes are acknowledged in bursts, one
+// a round trip, which may be longer than the time between two looks.
+type smoothed []unit.Rate
+
+// smoothOver so many looks, of 100 ms each: three round trips of 300 ms.
+const smoothOver = 9
+
+func (s *smoothed) add(r unit.Rate) {
+	*s = append(*s, r)
+	*s = (*s)[max(0, len(*s)-smoothOver):]
+}
+
+func (s smoothed) rate() unit.Rate {
+	var sum unit.Rate
+	for _, r := range s {
+		sum += r
+	}
+	return sum / unit.Rate(max(1, len(s)))
+}
 
 // live redraws one line: what is being tried, the rate now, a sparkline.
 type live struct {
@@ -60,10 +82,11 @@ type live struct {
 	phase string
 	rates []float64
 	drawn time.Time
+	now   smoothed
 }
 
 func (l *live) Phase(text string) {
-	l.phase, l.rates = text, nil
+	l.phase, l.rates, l.now = text, nil, nil
 	l.draw()
 }
 
@@ -77,7 +100,8 @@ func (l *live) Progress(p bulk.Progress) {
 	if time.Since(l.drawn) < redraw {
 		return
 	}
-	l.rates = append(l.rates, float64(p.Rate))
+	l.now.add(p.Rate)
+	l.rates = append(l.rates, float64(l.now.rate()))
 	if len(l.rates) > sparkWidth {
 		l.rates = l.rates[1:]
 	}

@@ -35,9 +35,9 @@ func (c *carrier) run() {
 	runtime.LockOSThread() // and never unlock: the thread ends with its settings
 	defer c.arena.close()
 	sharpen()
-	fds := []unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
+	fds := [2]unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
 	for {
-		readable, err := c.sleep(fds)
+		readable, err := c.sleep(&fds)
 		if err != nil {
 			c.err = err
 			return
@@ -80,20 +80,26 @@ func sharpen() {
 // more time for it.
 const slice = 100 * time.Microsecond
 
-// sleep waits for a packet, for the next chunk to be due, or for stop.
-func (c *carrier) sleep(fds []unix.PollFd) (readable bool, err error) {
-	var timeout *unix.Timespec
+// longestSleep bounds how long the runtime may have to wait for the thread when it
+// stops the world, should its signal not interrupt the sleep.
+const longestSleep = 100 * time.Millisecond
+
+// sleep waits for a packet, for the next chunk to be due, or for stop. The thread
+// keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
+// system call.
+func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
+	left := int64(longestSleep)
 	if way := c.lane.next(); way != nil {
-		ts := unix.NsecToTimespec(max(0, way.at(0).due-c.now()))
-		timeout = &ts
+		left = min(left, max(0, way.at(0).due-c.now()))
 	}
+	timeout := unix.NsecToTimespec(left)
 	fds[0].Revents, fds[1].Revents = 0, 0
-	_, err = unix.Ppoll(fds, timeout, nil)
+	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 	switch {
-	case err == unix.EINTR:
+	case errno == unix.EINTR:
 		return false, nil
-	case err != nil:
-		return false, os.NewSyscallError("ppoll", err)
+	case errno != 0:
+		return false, os.NewSyscallError("ppoll", errno)
 	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
 		return false, os.NewSyscallError("ppoll", unix.EBADFD)
 	}

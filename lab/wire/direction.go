@@ -16,6 +16,11 @@ import (
 // queue (with ECN), rate, delay with jitter, and on the way reordering,
 // duplication and corruption. Whatever is lost before the queue therefore takes
 // nothing of the rate, as with netem; a duplicate arises behind the bottleneck.
+//
+// The ends agree on an option by the first SYN and its answer. Strip both
+// directions, as middleboxes do: with "wscale" out of the answer only, the ends
+// would disagree about every window. A clamp acts on the data that flows against
+// the SYN it is in.
 type Direction struct {
 	Rate           unit.Rate     // of the bottleneck, counting IP bytes; 0: unlimited
 	Delay          time.Duration // propagation, after the bottleneck
@@ -29,7 +34,7 @@ type Direction struct {
 	ECN            ECN
 	BlackHoleAbove int      // IP packets larger than this many bytes vanish silently
 	MSSClamp       int      // the MSS option of a SYN is lowered to this many bytes
-	Strip          []string // TCP options taken out of a SYN: "wscale", "sack", "timestamps"
+	Strip          []string // TCP options taken out of a SYN (see below): "wscale", "sack", "timestamps"
 	Seed           uint64   // of everything random in this direction
 }
 

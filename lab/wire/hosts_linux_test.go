@@ -142,7 +142,7 @@ func (h *testHost) sysctl(t testing.TB, name, value string) {
 // start runs this test binary in a role on the host.
 func (h *testHost) start(t testing.TB, role string, args ...string) *program {
 	t.Helper()
-	p := &program{cmd: exec.Command("/proc/self/exe", args...)}
+	p := &program{role: role, cmd: exec.Command("/proc/self/exe", args...)}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, os.Stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -152,8 +152,9 @@ func (h *testHost) start(t testing.TB, role string, args ...string) *program {
 }
 
 type program struct {
-	cmd *exec.Cmd
-	out bytes.Buffer
+	role string
+	cmd  *exec.Cmd
+	out  bytes.Buffer
 }
 
 // result waits for the program and decodes what it printed.
@@ -162,10 +163,10 @@ func (p *program) result(t testing.TB, into any) {
 	late := time.AfterFunc(30*time.Second, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()
 	if err := p.cmd.Wait(); err != nil {
-		t.Fatalf("%v: %v", p.cmd.Args, err)
+		t.Fatalf("%s: %v", p.role, err)
 	}
 	if err := json.Unmarshal(p.out.Bytes(), into); err != nil {
-		t.Fatalf("%v printed %q: %v", p.cmd.Args, p.out.Bytes(), err)
+		t.Fatalf("%s printed %q: %v", p.role, p.out.Bytes(), err)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestIntegrationBytesArriveAsSent(t *testing.T) {
 			d.Loss = Loss{Random: 0.0005, Gilbert: Gilbert{P: 0.0002, R: 0.5}}
 			d.Duplicate, d.Corrupt = 0.002, 0.001
 			d.Reorder = Reorder{Share: 0.002, By: 300 * time.Microsecond}
-			d.ECN = ECN{AbovePackets: 100}
+			d.ECN = ECN{AbovePackets: 10}
 			w := wired(t, a, b, 1500, d, d)
 			_, got := transfer(t, a, b, family, time.Second, "check")
 			s := w.Stats().AToB
@@ -36,7 +36,7 @@ func TestIntegrationBytesArriveAsSent(t *testing.T) {
 			if got.Bytes < 1<<20 {
 				t.Errorf("only %d bytes arrived", got.Bytes)
 			}
-			if s.Drops.Loss == 0 || s.Duplicated == 0 || s.Corrupted == 0 || s.Reordered == 0 {
+			if s.Drops.Loss == 0 || s.Duplicated == 0 || s.Corrupted == 0 || s.Reordered == 0 || s.Marked == 0 {
 				t.Errorf("an impairment did not happen: %+v", s)
 			}
 		})
@@ -48,7 +48,7 @@ func TestIntegrationBytesArriveAsSent(t *testing.T) {
 func TestIntegrationRate(t *testing.T) {
 	for _, mtu := range []int{1500, 9000} {
 		a, b := newHosts(t, mtu, "cubic")
-		w := wired(t, a, b, mtu, Direction{Rate: 500 * unit.Mbps, Delay: time.Millisecond}, Direction{Delay: time.Millisecond})
+		w := wired(t, a, b, mtu, Direction{Rate: 500 * unit.Mbps, Queue: Queue{Bytes: unit.MiB}}, Direction{Delay: time.Millisecond})
 		sent, got := transfer(t, a, b, ipv4, time.Second, "count")
 		goodput := unit.RateOf(got.Bytes, got.Elapsed)
 		most := 500 * unit.Mbps * unit.Rate(float64(sent.SndMSS)/float64(mtu))
@@ -56,7 +56,7 @@ func TestIntegrationRate(t *testing.T) {
 		if sent.SndMSS != mtu-52 || sent.Congestion != "cubic" {
 			t.Errorf("MSS %d, %s: the path is not what this test is about", sent.SndMSS, sent.Congestion)
 		}
-		if goodput > most*1.005 || goodput < most/2 {
+		if goodput > most*1.005 || goodput < most/10 {
 			t.Errorf("MTU %d: goodput %v, want about %v", mtu, goodput, most)
 		}
 		if s := w.Stats().AToB; s.SegmentsOut <= s.Writes && mtu == 1500 {
@@ -108,29 +108,30 @@ func TestIntegrationBlackHole(t *testing.T) {
 func TestIntegrationSYN(t *testing.T) {
 	const timestamps, sack, wscale = 1, 2, 4 // tcpi_options, include/uapi/linux/tcp.h
 	for _, tt := range []struct {
-		name          string
-		d             Direction
-		options, mss  int
-		rewrittenSYNs uint64
+		name         string
+		d            Direction // both ways
+		options, mss int
+		rewritten    [2]bool // SYNs, answers
 	}{
-		{"untouched", Direction{}, timestamps | sack | wscale, 1448, 0},
-		{"clamp", Direction{MSSClamp: 1200}, timestamps | sack | wscale, 1188, 1},
-		{"clamp below the black hole", Direction{MSSClamp: 1200, BlackHoleAbove: 1300}, timestamps | sack | wscale, 1188, 1},
-		{"wscale", Direction{Strip: []string{"wscale"}}, timestamps | sack, 1448, 1},
-		{"sack", Direction{Strip: []string{"sack"}}, timestamps | wscale, 1448, 1},
-		{"timestamps", Direction{Strip: []string{"timestamps"}}, sack | wscale, 1460, 1},
-		{"all", Direction{Strip: []string{"timestamps", "sack", "wscale"}, MSSClamp: 1400}, 0, 1400, 1},
+		{"untouched", Direction{}, timestamps | sack | wscale, 1448, [2]bool{false, false}},
+		{"clamp", Direction{MSSClamp: 1200}, timestamps | sack | wscale, 1188, [2]bool{true, true}},
+		{"clamp below a black hole", Direction{MSSClamp: 1200, BlackHoleAbove: 1300}, timestamps | sack | wscale, 1188, [2]bool{true, true}},
+		{"wscale", Direction{Strip: []string{"wscale"}}, timestamps | sack, 1448, [2]bool{true, false}},
+		{"sack", Direction{Strip: []string{"sack"}}, timestamps | wscale, 1448, [2]bool{true, false}},
+		{"timestamps", Direction{Strip: []string{"timestamps"}}, sack | wscale, 1460, [2]bool{true, false}},
+		{"all", Direction{Strip: []string{"timestamps", "sack", "wscale"}, MSSClamp: 1400}, 0, 1400, [2]bool{true, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := newHosts(t, 1500, "cubic")
-			// The answer's options are those that a sender has to keep to.
-			w := wired(t, a, b, 1500, Direction{}, tt.d)
+			w := wired(t, a, b, 1500, tt.d, tt.d)
 			sent, got := transfer(t, a, b, ipv4, 50*time.Millisecond, "check")
 			if sent.Options&(timestamps|sack|wscale) != tt.options || sent.SndMSS != tt.mss || got.Bytes == 0 {
 				t.Errorf("options %#x, MSS %d, %d bytes; want %#x, %d and some", sent.Options, sent.SndMSS, got.Bytes, tt.options, tt.mss)
 			}
-			if n := w.Stats().BToA.Rewritten; n != tt.rewrittenSYNs {
-				t.Errorf("%d SYNs rewritten, want %d", n, tt.rewrittenSYNs)
+			// The answer offers only what the first SYN did.
+			s := w.Stats()
+			if rewritten := [2]bool{s.AToB.Rewritten > 0, s.BToA.Rewritten > 0}; rewritten != tt.rewritten {
+				t.Errorf("%d and %d SYNs rewritten, want %v", s.AToB.Rewritten, s.BToA.Rewritten, tt.rewritten)
 			}
 		})
 	}

@@ -274,3 +274,28 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Once warm, deciding about a packet allocates nothing.
+func TestNoAllocation(t *testing.T) {
+	d := Direction{
+		Rate: unit.Gbps, Delay: time.Millisecond, Jitter: time.Millisecond, Loss: Loss{Random: 0.01, Gilbert: Gilbert{P: 0.01, R: 0.5}},
+		Reorder: Reorder{Share: 0.01, By: time.Millisecond}, Duplicate: 0.01, Corrupt: 0.01, ECN: ECN{AbovePackets: 5}, MSSClamp: 1000,
+	}
+	l := newLane(d, 0, 1500)
+	buf := superPacket{version: 4, payload: make([]byte, 40*960), mss: 960, ecn: 2}.build()
+	var p packet
+	now := int64(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now += int64(time.Millisecond)
+		if err := p.parse(buf); err != nil {
+			t.Fatal(err)
+		}
+		l.admit(&p, now)
+		for way := l.next(); way != nil && way.at(0).due <= now; way = l.next() {
+			l.delivered(way.at(0), now, false)
+			way.pop()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a packet", n)
+	}
+}

@@ -123,26 +123,22 @@ func send(address, duration string) (*senderInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where nothing gets through any more, stop and let the receiver know.
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Sec: 1}); err != nil {
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		return nil, err
 	}
 	block := pattern()
 	rest := block
 	for began := time.Now(); time.Since(began) < d; {
 		n, err := unix.Write(fd, rest)
-		if err == unix.EAGAIN {
-			if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
-				return nil, err
-			}
-			break
-		}
-		if err != nil && err != unix.EINTR {
+		if err != nil && err != unix.EINTR && err != unix.EAGAIN {
 			return nil, err
 		}
 		if rest = rest[max(n, 0):]; len(rest) == 0 {
 			rest = block
 		}
+	}
+	if err := drain(fd); err != nil {
+		return nil, err
 	}
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -154,6 +150,18 @@ func send(address, duration string) (*senderInfo, error) {
 		DeliveredCE: int(info.Delivered_ce), DSACKs: int(info.Dsack_dups), Reordered: int(info.Reord_seen),
 		MinRTT: time.Duration(info.Min_rtt) * time.Microsecond, Congestion: algorithm,
 	}, err
+}
+
+// drain waits until all is acknowledged. Where nothing gets through any more, it
+// makes the end of the program reset the connection, so that the receiver ends too.
+func drain(fd int) error {
+	for range 200 {
+		if n, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ); n == 0 || err != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 }
 
 // connect tries until the receiver listens.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,10 @@ type Wire struct {
 // process. It works on duplicates of the descriptors, but switches the devices
 // to non-blocking. MTU is that of the devices. The wire carries traffic until
 // [Wire.Close].
+//
+// Until then GOMAXPROCS is higher by two: the two threads keep a processor each
+// even while they sleep. Giving it up for each sleep would have them wait for
+// threads of ordinary priority to get it back, up to 100 ms on a busy machine.
 func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 	if mtu < 68 || mtu > 65535 {
 		return nil, fmt.Errorf("start wire: MTU %d is not between 68 and 65535", mtu)
@@ -51,6 +57,7 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 
 	w := &Wire{stop: stop}
 	w.close = sync.OnceValue(func() error { return w.shut(fdA, fdB) })
+	addProcessors(+2)
 	epoch := time.Now()
 	ab, ba := newLane(aToB, bToA.Delay, mtu), newLane(bToA, aToB.Delay, mtu)
 	w.carriers[0] = &carrier{lane: ab, src: fdA, dst: fdB}
@@ -59,7 +66,24 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 		c.stop, c.stopping, c.epoch, c.arena.limit = stop, &w.stopping, epoch, MaxInFlight
 		w.threads.Go(c.run)
 	}
+	if os.Getenv("WALL") != "" {
+		es, _ := os.ReadDir("/proc/self/task")
+		for _, e := range es {
+			tid, _ := strconv.Atoi(e.Name())
+			attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+			if err := unix.SchedSetAttr(tid, &attr, 0); err != nil { println(err.Error()) }
+		}
+	}
 	return w, nil
+}
+
+// processors guards the change of GOMAXPROCS.
+var processors sync.Mutex
+
+func addProcessors(n int) {
+	processors.Lock()
+	defer processors.Unlock()
+	runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)+n))
 }
 
 // duplicate makes a non-blocking descriptor of f's device without moving f itself
@@ -67,7 +91,7 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 func duplicate(f *os.File) (int, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return -1, fmt.Errorf("use %s: %w", f.Name(), err)
+		return -1, fmt.Errorf("use TUN device: %w", err)
 	}
 	fd := -1
 	if e := conn.Control(func(own uintptr) {
@@ -101,6 +125,7 @@ func (w *Wire) shut(fdA, fdB int) error {
 		return fmt.Errorf("stop wire: %w", err)
 	}
 	w.threads.Wait()
+	addProcessors(-2)
 	for _, fd := range []int{fdA, fdB, w.stop} {
 		unix.Close(fd)
 	}

@@ -34,13 +34,6 @@ func begin(t *testing.T, m *Manager, settings ...Setting) string {
 	return id
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantErr(t *testing.T, err, want error, says string) {
 	t.Helper()
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {

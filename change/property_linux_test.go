@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,15 +36,15 @@ func TestWhollyOldOrWhollyNew(t *testing.T) {
 			r.Fatalf("list: %v", err)
 		}
 		want := initial
-		for i := len(sets) - 1; i >= 0; i-- { // oldest first
-			switch sets[i].State {
+		for _, set := range slices.Backward(sets) { // oldest first
+			switch set.State {
 			case Confirmed:
-				for _, v := range sets[i].Values {
+				for _, v := range set.Values {
 					want = with(want, v.Tunable, v.New)
 				}
 			case Reverted:
 			default:
-				r.Fatalf("set is %s (%s): %v", sets[i].State, sets[i].Note, sets[i].Values)
+				r.Fatalf("set is %s (%s): %v", set.State, set.Note, set.Values)
 			}
 		}
 		if diff := cmp.Diff(want, w.values()); diff != "" {
@@ -111,7 +112,9 @@ func work(r *rapid.T, t *testing.T, w *world) {
 			_ = m.Confirm(ctx, id, rapid.Bool().Draw(r, "persist"))
 		case 8:
 			// Only the newest: an older one below it would be lost, and rightly so.
-			_, _ = m.Revert(ctx, known[len(known)-1])
+			if sets, err := readAll(w.dir); err == nil && len(sets) > 0 {
+				_, _ = m.Revert(ctx, sets[len(sets)-1].ID)
+			}
 		case 9:
 			_, _ = m.List(ctx)
 		}

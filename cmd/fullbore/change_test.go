@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/change"
+)
+
+func TestShowSet(t *testing.T) {
+	created := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		name string
+		set  change.Set
+		want string
+	}{
+		{"live", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Live, Reason: "tune", Created: created, Deadline: created.Add(100 * time.Second),
+			Values: []change.Value{
+				{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Live, Now: "1 2 4"},
+				{Tunable: "net.ipv4.tcp_sack", Old: "0", New: "0", State: change.Reverted, Now: "0"},
+			},
+		}, `
+20261120-120000-a1b2c3  live, reverts in 10s unless confirmed, 1 minute old: tune
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  as set
+  net.ipv4.tcp_sack  0      -> 0      reverted
+  keep it: fullbore confirm 20261120-120000-a1b2c3
+  undo it: fullbore revert 20261120-120000-a1b2c3
+`},
+		{"kept, and drifted", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Confirmed, Persist: true, Reason: "tune", Created: created.Add(-49 * time.Hour),
+			Note: "another file overrides it",
+			Values: []change.Value{
+				{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Live, Now: "1 2 9"},
+				{Tunable: "net.ipv4.tcp_wmem", Old: "1 2 3", New: "1 2 4", State: change.Live},
+			},
+		}, `
+20261120-120000-a1b2c3  confirmed, also after a reboot, 2 days old: tune
+  note: another file overrides it
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  now 1 2 9
+  net.ipv4.tcp_wmem  1 2 3  -> 1 2 4  now unknown
+  undo it: fullbore revert 20261120-120000-a1b2c3
+`},
+		{"over", change.Set{ID: "20261120-120000-a1b2c3", State: change.Reverted, Reason: "tune", Created: created.Add(90 * time.Second)}, `
+20261120-120000-a1b2c3  reverted, 0 seconds old: tune
+`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out strings.Builder
+			if err := showSet(&out, &tc.set, created.Add(90*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, "\n"+out.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChangeErrorsTellWhatToDo(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		code int
+		hint string
+	}{
+		{fs.ErrPermission, exitFailed, "sudo"},
+		{change.ErrUnknown, exitFailed, "fullbore status"},
+		{change.ErrClosed, exitRefused, "again"},
+		{change.ErrRefused, exitRefused, ""},
+	} {
+		var out strings.Builder
+		code := conclude(&out, changeError(fmt.Errorf("x: %w", tc.err)))
+		if code != tc.code || !strings.Contains(out.String(), tc.hint) {
+			t.Errorf("%v: exit code %d, want %d; printed:\n%s", tc.err, code, tc.code, &out)
+		}
+	}
+	if err := changeError(nil); err != nil {
+		t.Error(err)
+	}
+	other := errors.New("other")
+	if err := changeError(other); !errors.Is(err, other) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/tune"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// TestIntegrationTune is the main job: what the README promises, on real kernels.
+func TestIntegrationTune(t *testing.T) {
+	const gigabit = 1448.0 / 1500 * 1e9 // goodput that 1 Gb/s of full packets carries
+	for _, test := range []struct {
+		scenario       string
+		before, after  [2]float64 // bit/s, at least and at most
+		cause          string
+		keeps, nothing bool
+	}{
+		{scenario: "california-uk", cause: "receiver-buffer", before: [2]float64{1e6, 6e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
+		{scenario: "mac-gigabit", cause: "receiver-buffer", before: [2]float64{60e6, 200e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
+		{scenario: "clean-lan", cause: "healthy", before: [2]float64{0.9 * gigabit, 1.1 * gigabit}, after: [2]float64{0.9 * gigabit, 1.1 * gigabit}, nothing: true},
+	} {
+		t.Run(test.scenario, func(t *testing.T) {
+			var r tune.Result
+			runJSON(t, &r, "tune", "--lab", test.scenario, "--json")
+			if got := float64(r.Before.Goodput); got < test.before[0] || got > test.before[1] {
+				t.Errorf("before: %v, want %v to %v", r.Before.Goodput, unit.Rate(test.before[0]), unit.Rate(test.before[1]))
+			}
+			if got := float64(r.After.Goodput); got < test.after[0] || got > test.after[1] {
+				t.Errorf("after: %v, want %v to %v", r.After.Goodput, unit.Rate(test.after[0]), unit.Rate(test.after[1]))
+			}
+			if r.Verdict.Cause != test.cause {
+				t.Errorf("verdict %s, want %s", r.Verdict.Cause, test.cause)
+			}
+			if test.keeps && (len(r.Kept) == 0 || r.GainCI95[0] <= 1) {
+				t.Errorf("kept %d changes with a gain of %v: want some, and a gain that is certain", len(r.Kept), r.GainCI95)
+			}
+			if test.nothing && (len(r.Kept) != 0 || len(r.ChangeSets) != 0 || r.Gain != 1) {
+				t.Errorf("kept %v on a path where nothing is wrong", r.Kept)
+			}
+			if r.TestSeconds > tune.DefaultBudget.Seconds() {
+				t.Errorf("%.0f s of test traffic, the budget is %v", r.TestSeconds, tune.DefaultBudget)
+			}
+		})
+	}
+}
+
+// TestIntegrationByHand starts the far end by hand, as on two real hosts, and
+// checks what a tuning leaves behind.
+func TestIntegrationByHand(t *testing.T) {
+	t.Run("kept changes can be undone", func(t *testing.T) {
+		two := newTwo(t, "mac-gigabit")
+		token := two.serve("--allow-changes")
+		found := two.tunables()
+		var r tune.Result
+		two.onA(&r, "tune", two.b(), "--token", token, "--json")
+		if len(r.Kept) == 0 {
+			t.Fatalf("nothing was kept: %+v", r)
+		}
+		if now := two.tunables(); now == found {
+			t.Error("changes are said to be kept, and no tunable has changed")
+		}
+		for _, s := range r.ChangeSets {
+			h := two.lab.Host(s.Host)
+			if out, err := output(t, h, append([]string{"fullbore"}, strings.Fields(s.Undo)[1:]...)...); err != nil {
+				t.Errorf("%s on %s: %v\n%s", s.Undo, s.Host, err, out)
+			}
+		}
+		two.want(found)
+	})
+
+	t.Run("a far end that allows no changes is told what to run", func(t *testing.T) {
+		two := newTwo(t, "mac-gigabit")
+		two.serve()
+		found := two.tunables()
+		var r tune.Result
+		two.onA(&r, "tune", two.b(), "--json")
+		advice, _ := json.Marshal(r.Advice)
+		if !bytes.Contains(advice, []byte("sysctl -w net.ipv4.tcp_rmem=")) {
+			t.Errorf("no advice for the far end's administrator: %s", advice)
+		}
+		for _, k := range r.Kept {
+			if k.Host != "a" {
+				t.Errorf("changed %s on %s without leave", k.Tunable, k.Host)
+			}
+		}
+		if len(r.Kept) == 0 {
+			two.want(found)
+		}
+	})
+
+	t.Run("a dry run changes nothing", func(t *testing.T) {
+		two := newTwo(t, "mac-gigabit")
+		token := two.serve("--allow-changes")
+		found := two.tunables()
+		var r tune.Result
+		two.onA(&r, "tune", two.b(), "--token", token, "--dry-run", "--json")
+		two.want(found)
+		if len(r.Kept) != 0 || len(r.Advice) == 0 {
+			t.Errorf("kept %v, advice %v: want a plan and nothing more", r.Kept, r.Advice)
+		}
+	})
+
+	for _, test := range []struct {
+		name   string
+		signal syscall.Signal
+	}{{"Ctrl-C", syscall.SIGINT}, {"SIGKILL", syscall.SIGKILL}} {
+		t.Run(test.name+" puts both hosts back", func(t *testing.T) {
+			two := newTwo(t, "mac-gigabit")
+			token := two.serve("--allow-changes")
+			found := two.tunables()
+			command := two.lab.Host("a").Command(t.Context(), self(t), "tune", two.b(), "--token", token)
+			said := &lastLines{}
+			command.Stdout, command.Stderr = said, said
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			two.eventually("both hosts are changed", func() bool {
+				now := two.tunables()
+				return now.a != found.a && now.b != found.b
+			})
+			if err := command.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Wait(); err == nil {
+				t.Errorf("tune succeeded although it was interrupted: %s", said)
+			}
+			if test.signal == syscall.SIGINT {
+				two.want(found) // at once
+				if !strings.Contains(said.String(), "interrupted") {
+					t.Errorf("tune did not say that it was interrupted: %s", said)
+				}
+				return
+			}
+			two.eventually("both hosts are as they were", func() bool { return two.tunables() == found })
+		})
+	}
+
+	t.Run("a far end that dies is reported with what was measured", func(t *testing.T) {
+		two := newTwo(t, "clean-lan")
+		server := two.start("serve", "--json")
+		command := two.lab.Host("a").Command(t.Context(), self(t), "test", two.b(), "-t", "30")
+		said := &lastLines{}
+		command.Stdout, command.Stderr = said, said
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		two.eventually("data flows", func() bool { return strings.Contains(said.String(), "1.") })
+		died := time.Now()
+		if err := server.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		err := command.Wait()
+		if took := time.Since(died); err == nil || took > 8*time.Second { // 5 s, and a slow machine
+			t.Errorf("the transfer ended after %v with %v, want an error within 5 s", took, err)
+		}
+		if !strings.Contains(said.String(), "goodput") {
+			t.Errorf("what was measured so far is lost:\n%s", said)
+		}
+	})
+}
+
+// two is a lab with a far end that the test starts by hand.
+type two struct {
+	t   *testing.T
+	lab *lab.Lab
+}
+
+func newTwo(t *testing.T, scenario string) *two {
+	t.Helper()
+	s, err := lab.Load(scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Start(t.Context(), s, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return &two{t, l}
+}
+
+func (w *two) b() string { return w.lab.Host("b").Address().String() }
+
+// start runs fullbore on host b until the test ends, and waits for its first line.
+func (w *two) start(args ...string) *lab.Cmd {
+	w.t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer reader.Close()
+	command := w.lab.Host("b").Command(w.t.Context(), self(w.t), args...)
+	command.Stdout = writer
+	err = command.Start()
+	writer.Close()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	line := make([]byte, 4096)
+	n, err := reader.Read(line)
+	if err != nil {
+		w.t.Fatalf("fullbore %s: %v", strings.Join(args, " "), err)
+	}
+	w.t.Logf("%s", line[:n])
+	return command
+}
+
+func (w *two) serve(flags ...string) (token string) {
+	w.t.Helper()
+	token, err := serveOn(w.t.Context(), w.lab.Host("b"), self(w.t), flags...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return token
+}
+
+// onA runs fullbore on host a and decodes its JSON.
+func (w *two) onA(document any, args ...string) {
+	w.t.Helper()
+	out, err := output(w.t, w.lab.Host("a"), append([]string{"fullbore"}, args...)...)
+	if err != nil {
+		w.t.Fatalf("fullbore %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	if err := json.Unmarshal(out, document); err != nil {
+		w.t.Fatalf("fullbore %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// state is all tunables of both hosts, as text to compare.
+type state struct{ a, b string }
+
+func (w *two) tunables() (s state) {
+	w.t.Helper()
+	for name, into := range map[string]*string{"a": &s.a, "b": &s.b} {
+		out, err := output(w.t, w.lab.Host(name), "fullbore", "facts", "--json")
+		if err != nil {
+			w.t.Fatalf("facts of %s: %v", name, err)
+		}
+		var facts host.Facts
+		if err := json.Unmarshal(out, &facts); err != nil {
+			w.t.Fatal(err)
+		}
+		text, _ := json.Marshal(facts.Tunables)
+		*into = string(text)
+	}
+	return s
+}
+
+func (w *two) want(s state) {
+	w.t.Helper()
+	if now := w.tunables(); now != s {
+		w.t.Errorf("hosts are not as they were:\nnow   %v\nfound %v", now, s)
+	}
+}
+
+func (w *two) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	w.t.Fatalf("not within a minute: %s", what)
+}
+
+// output runs a command on a host; "fullbore" is this program.
+func output(t *testing.T, h *lab.Host, args ...string) ([]byte, error) {
+	t.Helper()
+	if args[0] == "fullbore" {
+		args[0] = self(t)
+	}
+	var out bytes.Buffer
+	said := &lastLines{}
+	command := h.Command(t.Context(), args[0], args[1:]...)
+	command.Stdout, command.Stderr = &out, said
+	err := command.Run()
+	if err != nil {
+		t.Log(said)
+	}
+	return out.Bytes(), err
+}
+
+// runJSON runs fullbore outside any lab and decodes its JSON.
+func runJSON(t *testing.T, document any, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), self(t), args...)
+	out, err := command.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		t.Fatalf("fullbore %s: %v\n%s", strings.Join(args, " "), err, failed.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, document); err != nil {
+		t.Fatalf("fullbore %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestIntegrationTransfer checks that what test reports in iperf3's form is what
+// was moved.
+func TestIntegrationTransfer(t *testing.T) {
+	two := newTwo(t, "clean-lan")
+	two.serve()
+	for _, flags := range [][]string{{"-n", "10M"}, {"-n", "10M", "-R"}, {"-n", "10M", "-P", "3", "--bidir"}, {"-n", "10M", "-w", "256K", "-M", "1000", "-l", "8K"}} {
+		var doc struct {
+			End struct {
+				Received struct {
+					Bytes int64   `json:"bytes"`
+					Rate  float64 `json:"bits_per_second"`
+				} `json:"sum_received"`
+			} `json:"end"`
+			FullBore bulk.Result `json:"fullbore"`
+		}
+		two.onA(&doc, append([]string{"test", two.b(), "--json"}, flags...)...)
+		if doc.End.Received.Bytes != 10<<20 || doc.End.Received.Rate <= 0 {
+			t.Errorf("test %v: %d bytes at %v b/s, want %d", flags, doc.End.Received.Bytes, doc.End.Received.Rate, 10<<20)
+		}
+	}
+}

@@ -1,0 +1,357 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tests need other processes: owners of labs to kill, callers from outside,
+// servers on hosts. They are this test binary again, in a role.
+const roleKey = "FULLBORE_TEST_ROLE"
+
+var roles = map[string]func() error{
+	"owner":        ownLab,
+	"foreground":   runForeground,
+	"attach":       attach,
+	"listen":       listen,
+	"dial":         dial,
+	"unprivileged": dropPrivileges,
+}
+
+// as gives this binary in a role.
+func as(role string, env ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(append(os.Environ(), roleKey+"="+role), env...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// on gives this binary in a role, on a host.
+func on(h *Host, role string, env ...string) (*Cmd, *bytes.Buffer) {
+	var out bytes.Buffer
+	cmd := h.Command(context.Background(), "/proc/self/exe")
+	cmd.Env = append(append(os.Environ(), roleKey+"="+role), env...)
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	return cmd, &out
+}
+
+// firstLine starts a command and gives the first line it writes.
+func firstLine(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func plain() *Scenario {
+	scenario, err := Parse("plain.yaml", []byte("name: plain\npath: {a_to_b: {rate: 100mbit, delay: 1ms}}\nhosts: {b: {cpus: 0.5}}\n"))
+	if err != nil {
+		panic(err)
+	}
+	return scenario
+}
+
+// ownLab starts a lab with daemons on both hosts, says which, and waits.
+func ownLab() error {
+	lab, err := Start(context.Background(), plain(), Options{})
+	if err != nil {
+		return err
+	}
+	var namespaces []string
+	for _, name := range []string{"a", "b"} {
+		var out bytes.Buffer
+		cmd := lab.Host(name).Command(context.Background(), "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
+		cmd.Stdout = &out
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+		namespaces = append(namespaces, strings.TrimSpace(out.String()))
+	}
+	fmt.Println(filepath.Base(lab.place.dir), namespaces[0], namespaces[1], lab.b.group)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return lab.Close()
+}
+
+// members counts the processes in a network namespace.
+func members(namespace string) (count int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == namespace {
+			count++
+		}
+	}
+	return count
+}
+
+// eventually waits for a condition, very generously.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 600 {
+		if holds() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error(what)
+}
+
+// TestIntegrationOwnerKilled: when the owner is killed without a chance to clean
+// up, its hosts end by themselves, and the next lab removes the rest.
+func TestIntegrationOwnerKilled(t *testing.T) {
+	owner := as("owner")
+	stdin, err := owner.StdinPipe() // held open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stdin.Close() }()
+	said := strings.Fields(firstLine(t, owner))
+	if len(said) != 4 {
+		t.Fatalf("owner says %q", said)
+	}
+	dir, group := filepath.Join(roots()[0], said[0]), said[3]
+	for _, namespace := range said[1:3] {
+		if members(namespace) < 2 {
+			t.Errorf("no daemon in %s", namespace)
+		}
+	}
+	if err := owner.Process.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait() // "killed"
+	for _, namespace := range said[1:3] {
+		eventually(t, "processes remain in "+namespace, func() bool { return members(namespace) == 0 })
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the directory went without anyone to remove it: %v", err)
+	}
+	start(t, parse(t))
+	for _, path := range []string{dir, group} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the next lab left %s: %v", path, err)
+		}
+	}
+}
+
+// TestIntegrationClosed: an orderly end leaves nothing either.
+func TestIntegrationClosed(t *testing.T) {
+	lab, err := Start(t.Context(), plain(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, group := lab.place.dir, lab.b.group
+	namespace := output(t, lab.Host("a"), "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
+	if err := lab.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := lab.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+	eventually(t, "processes remain", func() bool { return members(namespace) == 0 })
+	for _, path := range []string{dir, group} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s remains: %v", path, err)
+		}
+	}
+	if err := lab.Host("a").Command(t.Context(), "true").Start(); err == nil {
+		t.Error("a closed lab ran a command")
+	}
+}
+
+// runForeground is what lab run does.
+func runForeground() error {
+	lab, err := Start(context.Background(), plain(), Options{})
+	if err != nil {
+		return err
+	}
+	cmd := lab.Host("a").Command(context.Background(), "sh", "-c", `trap 'echo caught; exit 42' INT; echo ready; while :; do sleep 0.1; done`)
+	cmd.Stdout = os.Stdout
+	exit := new(ExitError)
+	if err := cmd.RunForeground(); !errors.As(err, &exit) {
+		return err
+	}
+	_ = lab.Close()
+	os.Exit(exit.Code)
+	return nil
+}
+
+// TestIntegrationInterrupt: Ctrl-C is the command's, which may use it as it likes.
+func TestIntegrationInterrupt(t *testing.T) {
+	cmd := as("foreground")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := lines.ReadString('\n'); line != "caught\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 42 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// attach is what lab exec does.
+func attach() error {
+	host, err := Attach(os.Getenv("TEST_LAB"), "b")
+	if err != nil {
+		return err
+	}
+	cmd := host.Command(context.Background(), "sh", "-c", "hostname; exit 5")
+	cmd.Stdout = os.Stdout
+	exit := new(ExitError)
+	if err := cmd.RunForeground(); !errors.As(err, &exit) {
+		return err
+	}
+	os.Exit(exit.Code)
+	return nil
+}
+
+// TestIntegrationTwoLabs: from outside each is reached by its number, and on the
+// path neither sees the other although their addresses are the same.
+func TestIntegrationTwoLabs(t *testing.T) {
+	labs := []*Lab{start(t, parse(t)), start(t, parse(t))}
+	if _, err := Attach("", "b"); err == nil || !strings.Contains(err.Error(), "several labs are running") {
+		t.Errorf("got %v", err)
+	}
+	for i, lab := range labs {
+		id := filepath.Base(lab.place.dir)
+		cmd := as("attach", "TEST_LAB="+id)
+		if out, err := cmd.Output(); string(out) != "b\n" || cmd.ProcessState.ExitCode() != 5 {
+			t.Errorf("lab %s: got %q, %v", id, out, err)
+		}
+		server, _ := on(lab.Host("b"), "listen", fmt.Sprintf("TEST_ANSWER=lab %d", i))
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, lab := range labs {
+		for _, address := range []string{lab.Host("b").Address().String(), lab.Host("b").Address6().String(), "b"} {
+			client, out := on(lab.Host("a"), "dial", "TEST_TO="+net.JoinHostPort(address, "7777"))
+			if err := client.Run(); err != nil || out.String() != fmt.Sprintf("lab %d", i) {
+				t.Errorf("lab %d by %s: got %q, %v", i, address, out, err)
+			}
+		}
+	}
+	if _, err := Attach("no-such-lab", "a"); err == nil {
+		t.Error("attached to a lab that does not exist")
+	}
+	if _, err := Attach(filepath.Base(labs[0].place.dir), "c"); err == nil {
+		t.Error("attached to a host that does not exist")
+	}
+}
+
+func listen() error {
+	listener, err := net.Listen("tcp", ":7777")
+	if err != nil {
+		return err
+	}
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		_, _ = io.WriteString(conn, os.Getenv("TEST_ANSWER"))
+		_ = conn.Close()
+	}
+}
+
+// dial tries for a while: the server may not have come up yet.
+func dial() error {
+	var conn net.Conn
+	var err error
+	for range 300 {
+		if conn, err = net.Dial("tcp", os.Getenv("TEST_TO")); err == nil {
+			_, err = io.Copy(os.Stdout, conn)
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+// TestIntegrationUnprivileged runs other tests as a user without privileges, who
+// may open a TUN device; and shows what one is told who may not.
+func TestIntegrationUnprivileged(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("not root: all tests of this run are unprivileged")
+	}
+	if limit, err := os.ReadFile("/proc/sys/user/max_user_namespaces"); err != nil || strings.TrimSpace(string(limit)) == "0" {
+		t.Skip("this system has no user namespaces")
+	}
+	for _, test := range []struct{ mode, want string }{
+		{"0666", "PASS"},
+		{"0600", "sudo chmod 0666 /dev/net/tun"},
+	} {
+		cmd := as("unprivileged", "TEST_MODE="+test.mode)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+		cmd.Stderr = nil
+		out, err := cmd.CombinedOutput()
+		if !bytes.Contains(out, []byte(test.want)) {
+			t.Errorf("device of mode %s: %v, %s", test.mode, err, out)
+		}
+	}
+}
+
+// dropPrivileges makes a TUN device node of the wanted mode, in a mount
+// namespace of its own, and runs tests as nobody.
+func dropPrivileges() error {
+	if err := unix.Mount("tmpfs", "/dev/net", "tmpfs", 0, "mode=0755"); err != nil {
+		return err
+	}
+	if err := unix.Mknod("/dev/net/tun", unix.S_IFCHR|0o600, int(unix.Mkdev(10, 200))); err != nil {
+		return err
+	}
+	if os.Getenv("TEST_MODE") == "0666" {
+		if err := os.Chmod("/dev/net/tun", 0o666); err != nil {
+			return err
+		}
+	}
+	binary, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	const copied = "/dev/net/lab.test" // where nobody may read it
+	if err := os.WriteFile(copied, binary, 0o755); err != nil {
+		return err
+	}
+	const nobody = 65534
+	cmd := exec.Command(copied, "-test.run=^(TestIntegrationHost|TestIntegrationCommand|TestIntegrationTwoLabs)$")
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}

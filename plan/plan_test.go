@@ -1,0 +1,385 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/tunable"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// linux is a host as Linux 6.18 comes, with what a test changes.
+func linux(name string, changes ...string) *host.Facts {
+	h := &host.Facts{Name: name, OS: "linux", Version: "6.18.44", Memory: 24 << 30, CanChange: true, Tunables: map[string]string{
+		"net.ipv4.tcp_rmem": "4096 131072 33554432", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+		"net.core.rmem_max": "4194304", "net.core.wmem_max": "4194304",
+		"net.ipv4.tcp_window_scaling": "1", "net.ipv4.tcp_moderate_rcvbuf": "1", "net.ipv4.tcp_mtu_probing": "0",
+		"net.ipv4.tcp_slow_start_after_idle": "1", "net.ipv4.tcp_congestion_control": "cubic",
+		"net.ipv4.tcp_available_congestion_control": "reno bbr cubic", "net.ipv4.tcp_allowed_congestion_control": "reno bbr cubic",
+	}}
+	for i := 0; i < len(changes); i += 2 {
+		h.Tunables["net.ipv4."+changes[i]] = changes[i+1]
+	}
+	return h
+}
+
+func between(rate unit.Rate, rtt time.Duration) *path.Estimate {
+	way := path.Direction{MTU: path.MTU{Bytes: 1500, Link: 1500}, Capacity: path.Capacity{Rate: rate, Low: rate, High: rate, Method: "packet trains"}}
+	return &path.Estimate{RTT: path.RTT{Min: rtt, Median: rtt, Max: rtt, Count: 10}, Forward: way, Reverse: way}
+}
+
+func found(causes ...string) *diagnose.Diagnosis {
+	d := &diagnose.Diagnosis{}
+	for _, c := range causes {
+		d.Findings = append(d.Findings, diagnose.Finding{Cause: c, Confidence: 0.9})
+	}
+	d.Verdict = d.Findings[0]
+	return d
+}
+
+const ms = time.Millisecond
+
+// brief is a plan in a line per change, with the prediction of each step.
+func brief(p *Plan) []string {
+	var out []string
+	for _, s := range p.Steps {
+		for _, c := range s.Changes {
+			out = append(out, c.Host+" "+strings.TrimPrefix(c.Tunable, "net.")+" = "+c.To+" -> "+s.Predicted.String())
+		}
+	}
+	return out
+}
+
+func TestMake(t *testing.T) {
+	california := func() Input {
+		return Input{Path: between(unit.Gbps, 150*ms), Direction: bulk.Forward, Streams: 1,
+			Sender: linux("a"), Receiver: linux("b", "tcp_rmem", "4096 65536 87380"), Diagnosis: found(diagnose.ReceiverBuffer)}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Input)
+		want   []string
+		note   string // must appear among the notes
+	}{
+		{"california to uk: receiver, then sender, then congestion control", func(*Input) {}, []string{
+			"b ipv4.tcp_rmem = 4096 65536 67108864 -> 186 Mb/s", // 2.5 BDP of 18.75 MB; limited next by the send buffer
+			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
+			"a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
+		}, "tcp_mem is left alone"},
+		{"the same by the far end", func(in *Input) {
+			in.Direction = bulk.Reverse
+			in.Sender, in.Receiver = linux("b"), linux("a", "tcp_rmem", "4096 65536 87380")
+		}, []string{
+			"a ipv4.tcp_rmem = 4096 65536 67108864 -> 186 Mb/s",
+			"b ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
+			"b ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
+		}, ""},
+		{"the verdict comes first", func(in *Input) { in.Diagnosis = found(diagnose.SenderBuffer) }, []string{
+			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 2.33 Mb/s",
+			"b ipv4.tcp_rmem = 4096 65536 67108864 -> 965 Mb/s",
+			"a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
+		}, ""},
+		{"a BBR sender keeps three windows", func(in *Input) {
+			in.Sender = linux("a", "tcp_congestion_control", "bbr")
+			in.Path = between(unit.Gbps, 100*ms) // BDP 12.5 MB: 25 for CUBIC, 37.5 for BBR
+		}, []string{
+			"b ipv4.tcp_rmem = 4096 65536 33554432 -> 280 Mb/s",
+			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
+		}, ""},
+		{"a short path gets this kernel's default, not less", func(in *Input) {
+			in.Path = between(unit.Gbps, 150*time.Microsecond)
+			in.Receiver = linux("b", "tcp_rmem", "4096 24576 24576")
+		}, []string{"b ipv4.tcp_rmem = 4096 24576 33554432 -> 965 Mb/s"}, ""},
+		{"an old kernel's short path gets what it needs", func(in *Input) {
+			in.Path = between(unit.Gbps, ms)
+			in.Receiver = linux("b", "tcp_rmem", "4096 24576 24576")
+			in.Receiver.Version = "2.4.37"
+		}, []string{"b ipv4.tcp_rmem = 4096 24576 524288 -> 965 Mb/s"}, ""},
+		{"small memory", func(in *Input) {
+			in.Receiver.Memory = 1 << 30
+			in.Sender = nil
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 895 Mb/s"}, "small part of its 1 GiB"},
+		{"a lowered tcp_mem", func(in *Input) {
+			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380", "tcp_mem", "1000 2000 3000")
+			in.Receiver.Memory, in.Sender = 1<<30, nil
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 8388608 -> 224 Mb/s"}, "small part"},
+		{"ten streams share the path", func(in *Input) {
+			in.Streams = 10
+			in.Sender = linux("a", "tcp_wmem", "4096 16384 1048576")
+		}, []string{
+			"b ipv4.tcp_rmem = 4096 65536 33554432 -> 466 Mb/s",
+			"a ipv4.tcp_wmem = 4096 16384 4194304 -> 965 Mb/s",
+		}, ""},
+		{"healthy", func(in *Input) { in.Diagnosis = found(diagnose.Healthy) }, nil, "what the path can carry"},
+		{"a router is not tuned", func(in *Input) { in.Receiver.Forwards = true }, []string{
+			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s", "a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
+		}, "b routes packets"},
+		{"the far end does not tell", func(in *Input) { in.Receiver = nil }, []string{
+			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s", "a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
+		}, "receiver's settings are not known"},
+		{"an unknown system", func(in *Input) { in.Sender, in.Receiver.OS = nil, "plan9" }, nil, "no rules"},
+		{"capacity assumed: no predictions", func(in *Input) {
+			in.Path.Forward.Capacity = path.Capacity{Rate: path.AssumedRate, Assumed: true}
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 0 b/s"}, "assumes 100 Mb/s"},
+		{"an uncertain capacity is planned by its high end", func(in *Input) {
+			in.Path = between(unit.Gbps, 100*ms)
+			in.Path.Forward.Capacity.High = 1.5 * unit.Gbps
+			in.Sender = nil
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 965 Mb/s"}, ""},
+		{"no window scale", func(in *Input) {
+			in.Diagnosis = found(diagnose.WindowScale)
+			in.Receiver = linux("b", "tcp_window_scaling", "0")
+			in.Path = between(100*unit.Mbps, 40*ms)
+		}, []string{"b ipv4.tcp_window_scaling = 1 -> 96.5 Mb/s"}, ""},
+		{"no autotuning", func(in *Input) {
+			in.Receiver = linux("b", "tcp_moderate_rcvbuf", "0")
+			in.Path = between(100*unit.Mbps, 40*ms)
+		}, []string{"b ipv4.tcp_moderate_rcvbuf = 1 -> 96.5 Mb/s"}, ""},
+		{"random loss: BBR first", func(in *Input) {
+			in.Path = between(100*unit.Mbps, 40*ms)
+			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380")
+			in.Diagnosis = found(diagnose.RandomLoss)
+		}, []string{"a ipv4.tcp_congestion_control = bbr -> 8.74 Mb/s", "b ipv4.tcp_rmem = 4096 65536 33554432 -> 96.5 Mb/s"}, ""},
+		{"BBR is not loaded", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis, in.Sender = found(diagnose.RandomLoss), linux("a", "tcp_available_congestion_control", "reno cubic")
+		}, nil, "modprobe tcp_bbr"},
+		{"BBR is not allowed in this namespace", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis, in.Sender = found(diagnose.RandomLoss), linux("a", "tcp_allowed_congestion_control", "reno cubic")
+			in.Sender.ReadOnly = []string{"net.core.rmem_max"}
+		}, nil, "allows only: reno cubic"},
+		{"large packets vanish", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Path.Forward.MTU.Note = "packets above 1400 bytes vanish without an ICMP error"
+		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
+		{"everything is right already", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis = found(diagnose.Unknown)
+		}, nil, ""},
+		{"nothing is known", func(in *Input) { *in = Input{} }, nil, "not known"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := california()
+			c.change(&in)
+			p := Make(in)
+			if diff := cmp.Diff(c.want, brief(p), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.Contains(strings.Join(p.Notes, "\n"), c.note) {
+				t.Errorf("no note says %q: %q", c.note, p.Notes)
+			}
+			for _, s := range p.Steps {
+				if s.Idea == "" || s.Risk == "" {
+					t.Errorf("step without idea or risk: %+v", s)
+				}
+				for _, change := range s.Changes {
+					if change.Why == "" || !strings.Contains(change.Source, "https://") {
+						t.Errorf("change without reason or source: %+v", change)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What the baseline saw refines the plan.
+func TestBaseline(t *testing.T) {
+	baseline := func(rtt time.Duration, window, buffer int, congestion string, spec bulk.Spec) *bulk.Result {
+		r := &bulk.Result{Spec: spec}
+		sample := bulk.Sample{TCP: bulk.TCPInfo{RTT: uint32(rtt.Microseconds()), SndWnd: uint32(window), RTO: 200000, LastDataSent: 900}}
+		r.Client.Streams = []bulk.Stream{{Sender: true, Congestion: congestion, Samples: []bulk.Sample{sample}}}
+		r.Server.Streams = []bulk.Stream{{RecvBuf: buffer, Samples: []bulk.Sample{sample}}}
+		return r
+	}
+	for _, c := range []struct {
+		name     string
+		path     *path.Estimate
+		baseline *bulk.Result
+		verdict  string
+		want     []string
+		note     string
+	}{
+		{"loaded round trip, at most twice the idle one", between(unit.Gbps, 60*ms), baseline(600*ms, 1<<20, 2<<20, "cubic", bulk.Spec{}), diagnose.ReceiverBuffer,
+			[]string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 233 Mb/s", "a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s", "a ipv4.tcp_congestion_control = bbr -> 965 Mb/s"}, ""},
+		{"little of the buffer becomes window: five BDP", between(unit.Gbps, 100*ms), baseline(100*ms, 1<<20, 8<<20, "bbr", bulk.Spec{}), diagnose.ReceiverBuffer,
+			[]string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 280 Mb/s", "a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s"}, ""},
+		{"the application sets SO_RCVBUF", between(100*unit.Mbps, 40*ms), baseline(40*ms, 1<<20, 8<<20, "cubic", bulk.Spec{RecvBuf: 16 << 20}), diagnose.ReceiverBuffer,
+			[]string{"b core.rmem_max = 16777216 -> 96.5 Mb/s"}, "leave it alone"},
+		{"a route chooses the congestion control", between(100*unit.Mbps, 40*ms), baseline(40*ms, 1<<20, 2<<20, "reno", bulk.Spec{}), diagnose.RandomLoss,
+			[]string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 96.5 Mb/s"}, "the application or a route chooses"},
+		{"the application pauses", between(100*unit.Mbps, 40*ms), baseline(40*ms, 1<<20, 2<<20, "cubic", bulk.Spec{}), diagnose.SlowSender,
+			[]string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 96.5 Mb/s", "a ipv4.tcp_slow_start_after_idle = 0 -> 96.5 Mb/s"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := Make(Input{Path: c.path, Direction: bulk.Forward, Baseline: c.baseline, Diagnosis: found(c.verdict),
+				Sender: linux("a"), Receiver: linux("b", "tcp_rmem", "4096 65536 87380")})
+			if diff := cmp.Diff(c.want, brief(p)); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.Contains(strings.Join(p.Notes, "\n"), c.note) {
+				t.Errorf("no note says %q: %q", c.note, p.Notes)
+			}
+		})
+	}
+}
+
+func TestDouble(t *testing.T) {
+	in := Input{Path: between(unit.Gbps, 150*ms), Direction: bulk.Forward, Sender: linux("a"), Receiver: linux("b", "tcp_rmem", "4096 65536 87380"), Diagnosis: found(diagnose.ReceiverBuffer)}
+	in.Receiver.Memory = 8 << 30 // at most 256 MiB
+	var sizes []string
+	step := &Make(in).Steps[0]
+	for step != nil {
+		sizes = append(sizes, step.Changes[0].To)
+		next := Double(*step, in)
+		if next != nil && next.Changes[0].From != step.Changes[0].To {
+			t.Errorf("doubling starts at %s, not at %s", next.Changes[0].From, step.Changes[0].To)
+		}
+		step = next
+	}
+	if diff := cmp.Diff([]string{"4096 65536 67108864", "4096 65536 134217728", "4096 65536 268435456"}, sizes); diff != "" {
+		t.Error(diff)
+	}
+	if next := Double(Step{Changes: []Change{{Host: "a", Tunable: "net.ipv4.tcp_congestion_control", To: "bbr"}}}, in); next != nil {
+		t.Errorf("there is nothing to double: %+v", next)
+	}
+	if next := Double(Step{Changes: []Change{{Host: "c", Tunable: "net.ipv4.tcp_rmem", To: "1 2 3"}}}, in); next != nil {
+		t.Errorf("nothing is known of c: %+v", next)
+	}
+}
+
+func TestWriteSysctl(t *testing.T) {
+	p := &Plan{Steps: []Step{
+		{Changes: []Change{
+			{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864", Why: "the path holds 17.9 MiB (1 Gb/s for 150 ms); the kernel offers about half of the buffer as window", Source: "Linux ip-sysctl, https://docs.kernel.org/networking/ip-sysctl.html"},
+			{Host: "a", Tunable: "net.ipv4.tcp_wmem", From: "4096 16384 4194304", To: "4096 16384 67108864", Why: "x", Source: "y"},
+		}},
+		{Changes: []Change{{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 67108864", To: "4096 65536 134217728", Why: "64 MiB helped,\nkernel.panic = 1", Source: "z"}}},
+	}}
+	var text bytes.Buffer
+	if err := WriteSysctl(&text, p, "b"); err != nil {
+		t.Fatal(err)
+	}
+	want := `# Settings for bulk transfers on b, planned by fullbore.
+# Install as /etc/sysctl.d/90-fullbore.conf; load with: sysctl -p /etc/sysctl.d/90-fullbore.conf
+
+# 64 MiB helped, kernel.panic = 1
+# Was: 4096 65536 87380. Source: z
+net.ipv4.tcp_rmem = 4096 65536 134217728
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWriteText(t *testing.T) {
+	p := &Plan{Steps: []Step{{Idea: "let the receiver's window grow", Predicted: 965 * unit.Mbps, Risk: "memory", Changes: []Change{
+		{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864", Why: "the path holds \x1b[31m17.9 MiB", Source: "Linux ip-sysctl, https://docs.kernel.org"}}}},
+		Notes: []string{"net.ipv4.tcp_mem is left alone."}}
+	var text bytes.Buffer
+	if err := WriteText(&text, p); err != nil {
+		t.Fatal(err)
+	}
+	want := `1. let the receiver's window grow (predicted: 965 Mb/s)
+   b: net.ipv4.tcp_rmem
+      from  4096 65536 87380
+      to    4096 65536 67108864
+      why   the path holds  [31m17.9 MiB
+      see   Linux ip-sysctl, https://docs.kernel.org
+   Risk: memory
+
+Left alone:
+- net.ipv4.tcp_mem is left alone.
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever the hosts and the path are, a plan never lowers, stays in range, in
+// order and within memory, and has nothing left to do once it is carried out.
+func TestPlanProperties(t *testing.T) {
+	size := rapid.Int64Range(1, 1<<31-1)
+	anyHost := func(t *rapid.T, name string) *host.Facts {
+		if rapid.IntRange(0, 9).Draw(t, name+" unknown") == 0 {
+			return nil
+		}
+		h := linux(name)
+		h.Memory = rapid.SampledFrom([]int64{0, 64 << 20, 1 << 30, 24 << 30, 4 << 40}).Draw(t, name+" memory")
+		h.Version = rapid.SampledFrom([]string{"2.4.37", "3.10.0", "5.15.0-91-generic", "6.18.44", "odd"}).Draw(t, name+" version")
+		h.Forwards = rapid.IntRange(0, 9).Draw(t, name+" forwards") == 0
+		for _, key := range []string{"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"} {
+			h.Tunables[key] = rapid.SampledFrom([]string{"", "4096 65536 87380", "8388608 131072 4096", "no numbers here", "1 2", "4096 87380 2147483647"}).Draw(t, name+key)
+			if rapid.Bool().Draw(t, name+key+" plain") {
+				h.Tunables[key] = "4096 16384 " + fmt.Sprint(max(16384, size.Draw(t, name+key+" max")))
+			}
+		}
+		for _, key := range []string{"tcp_window_scaling", "tcp_moderate_rcvbuf", "tcp_mtu_probing"} {
+			h.Tunables["net.ipv4."+key] = rapid.SampledFrom([]string{"0", "1"}).Draw(t, name+key)
+		}
+		h.Tunables["net.ipv4.tcp_congestion_control"] = rapid.SampledFrom([]string{"cubic", "reno", "bbr"}).Draw(t, name+" cc")
+		if rapid.Bool().Draw(t, name+" has tcp_mem") {
+			h.Tunables["net.ipv4.tcp_mem"] = rapid.SampledFrom([]string{"1 2 3", "287901 383868 575802", "x"}).Draw(t, name+" tcp_mem")
+		}
+		if rapid.Bool().Draw(t, name+" inner") {
+			h.ReadOnly = []string{"net.core.rmem_max", "net.core.wmem_max"}
+		}
+		return h
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := Input{Direction: bulk.Forward, Streams: rapid.IntRange(0, 128).Draw(t, "streams"), Sender: anyHost(t, "a"), Receiver: anyHost(t, "b")}
+		in.Path = between(unit.Rate(rapid.Float64Range(0, 1e12).Draw(t, "rate")), time.Duration(rapid.Int64Range(0, 2e9).Draw(t, "rtt")))
+		in.Path.Forward.Capacity.Assumed = rapid.Bool().Draw(t, "assumed")
+		in.Path.Forward.MTU.Note = rapid.SampledFrom([]string{"", "vanish"}).Draw(t, "note")
+		if c := rapid.SampledFrom(diagnose.Causes).Draw(t, "verdict"); rapid.Bool().Draw(t, "diagnosed") {
+			in.Diagnosis = found(c.ID)
+		}
+		p := Make(in)
+		for _, s := range p.Steps {
+			if len(s.Changes) == 0 || s.Predicted < 0 {
+				t.Fatalf("empty step: %+v", s)
+			}
+			for _, c := range s.Changes {
+				h := find(c.Host, in)
+				entry, ok := tunable.Lookup("linux", c.Tunable)
+				switch {
+				case !ok || h == nil || h.Forwards:
+					t.Fatalf("change where there must be none: %+v", c)
+				case c.From == c.To || c.From != tunable.Normalise(h.Tunables[c.Tunable]):
+					t.Fatalf("not a change from what the host has: %+v", c)
+				case entry.Check(c.To) != nil:
+					t.Fatalf("out of range or order: %v", entry.Check(c.To))
+				case entry.Rising && tunable.Lowers(c.From, c.To):
+					t.Fatalf("lowers: %+v", c)
+				}
+				if bound := memoryBound(h, in.Streams); entry.Kind == tunable.Triplet && bound > 0 && unit.Size(number(c.To, 2)) > max(bound, unit.Size(number(c.From, 0)), unit.Size(number(c.From, 1))) {
+					t.Fatalf("%v is more than %v of memory allow: %+v", unit.Size(number(c.To, 2)), bound, c)
+				}
+				h.Tunables[c.Tunable] = c.To
+			}
+			for next := Double(s, in); next != nil; next = Double(*next, in) {
+				for i, c := range next.Changes {
+					h := find(c.Host, in)
+					bound := memoryBound(h, in.Streams)
+					if to := unit.Size(number(c.To, len(strings.Fields(c.To))-1)); tunable.Lowers(c.From, c.To) || to > mostBuffer || bound > 0 && to > bound {
+						t.Fatalf("doubling %d goes too far: %+v", i, c)
+					}
+				}
+			}
+		}
+		if again := Make(in); len(again.Steps) != 0 {
+			t.Fatalf("carried out, the plan still has steps: %+v", again.Steps)
+		}
+	})
+}
