@@ -16,9 +16,9 @@ import (
 
 // Control is for net.Dialer.Control and net.ListenConfig.Control. It sets what
 // must be set before the handshake: the buffers, which decide the window scale,
-// TCP_MAXSEG, which decides what both ends send, and TCP_CONGESTION. On a
-// listener, which hands them on to what it accepts, switch Multipath TCP off:
-// Go asks for it, and such a socket does not take all of them.
+// TCP_MAXSEG, which decides what both ends send, and TCP_CONGESTION. A
+// listener hands them on to what it accepts; switch Multipath TCP off there,
+// which Go asks for: what is measured shall be plain TCP.
 func Control(spec Spec) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		return control(c, func(fd int) error {

@@ -71,6 +71,12 @@ var scenes = []struct {
 	{"full by its queue, capacity not known",
 		scene{goodput: 93 * mbps, rtt: 80 * ms, minRTT: 40 * ms, cwnd: 960000, inflight: 930000, lossEvery: 5000, assumed: true, notsent: true},
 		PathCapacity, 0.7},
+	{"nearly full, with a standing queue, on hosts that are busy",
+		scene{goodput: 170 * mbps, rtt: 60 * ms, minRTT: 40 * ms, cwnd: 1280000, inflight: 1270000, capacity: 200 * mbps, busyCore: 0.98, notsent: true},
+		PathCapacity, 0.5},
+	{"a standing queue, but half of the capacity: others fill it, or a busy host does",
+		scene{goodput: 100 * mbps, rtt: 60 * ms, minRTT: 40 * ms, cwnd: 760000, inflight: 750000, capacity: 200 * mbps, busyCore: 0.98, notsent: true},
+		Unknown, 0},
 	{"one packet in ten thousand is lost on a long path",
 		scene{goodput: 21 * mbps, rtt: 150 * ms, cwnd: 400000, inflight: 394000, lossEvery: 10000, counters: map[string]int64{"TcpExt.TCPSackRecovery": 1}, notsent: true},
 		RandomLoss, 0.85},
@@ -179,7 +185,7 @@ func TestNothingMeasured(t *testing.T) {
 	died.Transfer.Client.Streams, died.Transfer.Server.Streams = nil, nil
 	died.Transfer.Server.Error = "connection reset by peer"
 	for name, e := range map[string]*Evidence{
-		"no transfer": {}, "no streams": {Direction: bulk.Forward, Transfer: &bulk.Result{}}, "died": died,
+		"nothing": nil, "no transfer": {}, "no streams": {Direction: bulk.Forward, Transfer: &bulk.Result{}}, "died": died,
 	} {
 		d := Diagnose(e)
 		if d.Verdict.Cause != Unknown || d.Verdict.Confidence != 0 || len(d.Findings) != 0 {

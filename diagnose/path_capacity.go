@@ -34,7 +34,7 @@ func pathCapacity(v *view) *Finding {
 		f.add("capacity", float64(c.Rate), "b/s", "narrowest link: %v of IP packets (%s)", c.Rate, c.Method)
 		f.add("path_goodput", float64(limit), "b/s", "%v of that is payload (%.4g %% of each packet)", limit, 100*v.payloadShare())
 	} else {
-		f.Confidence = confidence(count(!known, v.busiestCore() < 0.9), count(known))
+		f.Confidence = confidence(count(!known, v.busiestCore() < 0.9), count(known && v.goodput < limit*8/10))
 		f.Says = fmt.Sprintf("The sender fills a queue on the path: the round trip is %s, %s without it. So some link is full at %v, whether by this transfer alone or with others.",
 			unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT), v.goodput)
 		f.Action = "measure the path's capacity when it is idle; look for other traffic at the bottleneck"

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 )
@@ -10,7 +11,7 @@ import (
 var tunableName = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+$`)
 
 // ErrName is returned for what cannot be a tunable's name.
-var ErrName = fmt.Errorf("not the name of a tunable, such as net.ipv4.tcp_rmem")
+var ErrName = errors.New("not the name of a tunable, such as net.ipv4.tcp_rmem")
 
 func checkName(name string) error {
 	if len(name) > 128 || !tunableName.MatchString(name) {

@@ -28,9 +28,10 @@ const (
 	pilotPackets = 32 // the first train: 48 KB fit into any queue
 	minPackets   = 12 // fewer do not give the four batches that a rate needs
 	mostPilots   = 7
-	fewestTrains = 6  // the fewest that give the median an interval of 95 %
-	mostTrains   = 16 // more hardly narrow it
-	slowTrains   = 3  // where each takes so long that six are too much to wait for
+	fewestTrains = 6   // the fewest that give the median an interval of 95 %
+	mostTrains   = 16  // more hardly narrow it
+	misled       = 1.5 // times the pilot rate: then the pilot was slow by chance, and chose too short a train
+	slowTrains   = 3   // where each takes so long that six are too much to wait for
 	trainsTime   = 1200 * time.Millisecond
 	trainsBytes  = 16 << 20
 
@@ -79,9 +80,19 @@ type runner func(ctx context.Context, n, packets int, spacing time.Duration) ([]
 // with several. size is that of the packets, IP bytes. A zero Rate means that
 // no train got through.
 func measureCapacity(ctx context.Context, run runner, size int) (Capacity, error) {
-	packets, rate, err := pilot(ctx, run, size)
+	c, pilotRate, err := measureFrom(ctx, run, size, pilotPackets)
+	if err == nil && c.Rate > pilotRate*misled {
+		c, _, err = measureFrom(ctx, run, size, max(lengthFor(c.Rate, size), 2*pilotPackets))
+	}
+	return c, err
+}
+
+// measureFrom is measureCapacity with a length to begin with. It also returns
+// the rate that it chose the length for.
+func measureFrom(ctx context.Context, run runner, size, first int) (c Capacity, pilotRate unit.Rate, err error) {
+	packets, rate, err := pilot(ctx, run, size, first)
 	if err != nil || packets == 0 {
-		return Capacity{}, err
+		return Capacity{}, 0, err
 	}
 	lasts := 10 * time.Millisecond
 	if rate > 0 {
@@ -92,17 +103,17 @@ func measureCapacity(ctx context.Context, run runner, size int) (Capacity, error
 	n = min(n, max(trainsBytes/(packets*size), fewestTrains), mostTrains)
 	trains, err := run(ctx, n, packets, spacing)
 	if err != nil {
-		return Capacity{}, err
+		return Capacity{}, 0, err
 	}
-	return estimate(trains), nil
+	return estimate(trains), rate, nil
 }
 
 // pilot finds how many packets a train needs for the target dispersion. It also
 // lengthens trains whose beginning was faster than their end, until the end no
 // longer gets slower: they began in the burst of a token bucket.
-func pilot(ctx context.Context, run runner, size int) (packets int, rate unit.Rate, err error) {
+func pilot(ctx context.Context, run runner, size, first int) (packets int, rate unit.Rate, err error) {
 	limit := min(maxTrainPackets, maxTrainBytes/size)
-	packets = min(pilotPackets, limit)
+	packets = min(first, limit)
 	silent := 0
 	for range mostPilots {
 		trains, err := run(ctx, 1, packets, 0)

@@ -140,6 +140,25 @@ func TestMeasureCapacityTokenBucket(t *testing.T) {
 	}
 }
 
+// A pilot that is slow by chance makes trains that fit into the bucket: their
+// rate gives it away.
+func TestMeasureCapacityMisledPilot(t *testing.T) {
+	l := &link{rate: 100 * unit.Mbps, sender: 5 * unit.Gbps, bucket: 64e3, queue: 1e9, chance: rand.New(rand.NewPCG(1, 2))}
+	slow := &link{rate: 80 * unit.Mbps, sender: 5 * unit.Gbps, queue: 1e9, chance: l.chance}
+	first := true
+	run := func(ctx context.Context, n, packets int, spacing time.Duration) ([]measured, error) {
+		if first {
+			first = false
+			return slow.run(1500)(ctx, n, packets, spacing)
+		}
+		return l.run(1500)(ctx, n, packets, spacing)
+	}
+	got, err := measureCapacity(t.Context(), run, 1500)
+	if err != nil || math.Abs(float64(got.Rate/l.rate)-1) > 0.1 {
+		t.Errorf("%+v (%v)", got, err)
+	}
+}
+
 // A sender no faster than the path yields a lower bound; one that had to wait
 // for the path is not the limit.
 func TestMeasureCapacitySenderLimited(t *testing.T) {

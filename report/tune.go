@@ -30,9 +30,6 @@ func Tune(w io.Writer, r *tune.Result) {
 	if r.Verdict.Cause != "" {
 		t.row("cause", fmt.Sprintf("%s (%.0f %% sure)", r.Verdict.Cause, 100*r.Verdict.Confidence))
 		t.text(r.Verdict.Says)
-		for _, fact := range r.Verdict.Evidence {
-			t.text("- " + fact.Says)
-		}
 	}
 	for i, o := range r.Kept {
 		t.row(first(i, "kept"), fmt.Sprintf("%s on %s: %s -> %s", o.Tunable, o.Host, o.From, o.To))

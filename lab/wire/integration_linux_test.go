@@ -30,7 +30,7 @@ func TestIntegrationBytesArriveAsSent(t *testing.T) {
 			d.Reorder = Reorder{Share: 0.002, By: 300 * time.Microsecond}
 			d.ECN = ECN{AbovePackets: 10}
 			w := wired(t, a, b, 1500, d, d)
-			_, got := transfer(t, a, b, family, time.Second, "check")
+			_, got := transfer(t, a, b, family, 600*time.Millisecond, "check")
 			s := w.Stats().AToB
 			t.Logf("%v, %+v", unit.RateOf(got.Bytes, got.Elapsed), s)
 			if got.Bytes < 1<<20 {
@@ -49,7 +49,7 @@ func TestIntegrationRate(t *testing.T) {
 	for _, mtu := range []int{1500, 9000} {
 		a, b := newHosts(t, mtu, "cubic")
 		w := wired(t, a, b, mtu, Direction{Rate: 500 * unit.Mbps, Queue: Queue{Bytes: unit.MiB}}, Direction{Delay: time.Millisecond})
-		sent, got := transfer(t, a, b, ipv4, time.Second, "count")
+		sent, got := transfer(t, a, b, ipv4, 600*time.Millisecond, "count")
 		goodput := unit.RateOf(got.Bytes, got.Elapsed)
 		most := 500 * unit.Mbps * unit.Rate(float64(sent.SndMSS)/float64(mtu))
 		t.Logf("MTU %d: goodput %v of at most %v, %+v", mtu, goodput, most, w.Stats().AToB)
@@ -79,7 +79,7 @@ func TestIntegrationLoss(t *testing.T) {
 	d := fast
 	d.Loss.Random = 0.01
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
-	sent, _ := transfer(t, a, b, ipv4, time.Second, "count")
+	sent, _ := transfer(t, a, b, ipv4, 600*time.Millisecond, "count")
 	s := w.Stats().AToB
 	n := float64(s.SegmentsIn)
 	share, sigma := float64(s.Drops.Loss)/n, math.Sqrt(0.01*0.99/n)
@@ -145,7 +145,7 @@ func TestIntegrationECN(t *testing.T) {
 	d := fast
 	d.ECN.AbovePackets = 50
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
-	sent, _ := transfer(t, a, b, ipv4, time.Second, "check")
+	sent, _ := transfer(t, a, b, ipv4, 600*time.Millisecond, "check")
 	s := w.Stats().AToB
 	t.Logf("%d marked, sender saw %d", s.Marked, sent.DeliveredCE)
 	if s.Marked == 0 || sent.DeliveredCE == 0 {
@@ -196,7 +196,7 @@ func TestIntegrationPolicer(t *testing.T) {
 	a, b := newHosts(t, 1500, "bbr")
 	d := Direction{Delay: time.Millisecond, Policer: Policer{Rate: 100 * unit.Mbps, Burst: 64 * unit.KiB}}
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
-	_, got := transfer(t, a, b, ipv4, time.Second, "count")
+	_, got := transfer(t, a, b, ipv4, 600*time.Millisecond, "count")
 	s := w.Stats().AToB
 	goodput := unit.RateOf(got.Bytes-int64(d.Policer.Burst), got.Elapsed)
 	t.Logf("goodput %v, %d policed of %d", goodput, s.Drops.Policer, s.SegmentsIn)

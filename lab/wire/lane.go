@@ -177,7 +177,7 @@ func (l *lane) delivered(c *chunk, now int64, failed bool) {
 	l.count.late.add(time.Duration(now-c.due), c.n)
 }
 
-// stats reads the counters, the outcomes before the arrivals.
+// stats reads the counters while they go on counting.
 func (l *lane) stats() DirectionStats {
 	c := &l.count
 	return DirectionStats{

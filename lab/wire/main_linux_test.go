@@ -155,7 +155,7 @@ func send(address, duration string) (*senderInfo, error) {
 // drain waits until all is acknowledged. Where nothing gets through any more, it
 // makes the end of the program reset the connection, so that the receiver ends too.
 func drain(fd int) error {
-	for range 200 {
+	for range 100 {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ); n == 0 || err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ type Stats struct {
 	BToA DirectionStats `json:"b_to_a"`
 }
 
-// DirectionStats counts one direction in wire segments and IP bytes. At any
-// time
+// DirectionStats counts one direction in wire segments and IP bytes. It is read
+// without stopping the wire; but for what happens meanwhile,
 //
 //	SegmentsIn + Duplicated = SegmentsOut + Drops.Total() + WriteErrors + Waiting
 type DirectionStats struct {

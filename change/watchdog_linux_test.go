@@ -1,0 +1,62 @@
+package change
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestWatch(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, tc := range []struct {
+		name  string
+		ctx   context.Context
+		owner io.Reader
+		prior func(t *testing.T, w *world, m *Manager, id string)
+		state State
+		note  string
+	}{
+		{"is confirmed", t.Context(), nil, func(t *testing.T, _ *world, m *Manager, id string) {
+			must(t, m.Confirm(t.Context(), id, false))
+		}, Confirmed, ""},
+		{"its owner ends", t.Context(), strings.NewReader(""), nil, Reverted, "its process ended without confirming"},
+		{"its owner ends, but confirmed", t.Context(), strings.NewReader(""), func(t *testing.T, _ *world, m *Manager, id string) {
+			must(t, m.Confirm(t.Context(), id, false))
+		}, Confirmed, ""},
+		{"is late", t.Context(), nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
+			w.now = w.now.Add(minute)
+		}, Reverted, "nobody confirmed within 1m0s"},
+		{"is told to stop", ended, nil, nil, Reverted, "its watchdog was told to stop"},
+		{"meets a passing fault", ended, nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
+			w.now = w.now.Add(minute)
+			w.faults[w.point+1] = failBefore // of the journal, at the first try
+		}, Reverted, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t.TempDir())
+			m := w.manager(t)
+			id := begin(t, m, Setting{rmem, bigger})
+			if tc.prior != nil {
+				tc.prior(t, w, m, id)
+			}
+			var said strings.Builder
+			must(t, m.Watch(tc.ctx, id, tc.owner, &said))
+			set, err := readSet(w.dir, id)
+			must(t, err)
+			if set.State != tc.state || !strings.Contains(set.Note, tc.note) || said.String() != watching {
+				t.Errorf("state %s, note %q, said %q; want %s, %q", set.State, set.Note, said.String(), tc.state, tc.note)
+			}
+			want := "4096 131072 6291456"
+			if tc.state == Confirmed {
+				want = bigger
+			}
+			wantValue(t, w, rmem, want)
+		})
+	}
+	t.Run("is not there", func(t *testing.T) {
+		m := newWorld(t.TempDir()).manager(t)
+		wantErr(t, m.Watch(t.Context(), "20261120-120000-abcdef", nil, io.Discard), ErrUnknown, "")
+	})
+}
