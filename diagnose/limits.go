@@ -90,11 +90,17 @@ func (v *view) bufferLimit(window unit.Size) unit.Rate {
 	return WindowRate(window, v.rtt) * unit.Rate(max(1, len(v.senders)))
 }
 
-// lossLimit is what the congestion control reaches with the loss seen.
+// lossLimit is what the congestion control will reach with the loss seen, if that
+// loss is none of its own doing and came often enough to tell a rate.
 func (v *view) lossLimit() limit {
+	if v.loss.events < 3 || v.queued(v.loss.rttAt) {
+		return limit{unit.Rate(math.Inf(1)), ""}
+	}
 	return limit{v.lossRate(), "the loss that was seen"}
 }
 
+// lossRate is the goodput that the response function gives for the loss seen;
+// infinite without loss.
 func (v *view) lossRate() unit.Rate {
 	window := LossWindow(v.congestion(), v.loss.rate, v.rtt) * v.mss()
 	if math.IsNaN(window) || math.IsInf(window, 0) || window <= 0 || v.rtt <= 0 {

@@ -43,7 +43,9 @@ func AgentMain() {
 func agentMain() error {
 	unix.CloseOnExec(controlFD)
 	unix.CloseOnExec(listenFD)
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE) // the owner's end decides, nothing else
+	// The owner's end decides, nothing else. Signals are caught and dropped, not
+	// ignored: commands would inherit that.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	owner, err := filePeer(os.NewFile(controlFD, "owner"))
 	if err != nil {
 		return err

@@ -51,13 +51,19 @@ func start(t *testing.T, scenario *Scenario) *Lab {
 	return lab
 }
 
+// bounded gives a context that ends in time for the test to fail, not to hang.
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // output runs a shell line on a host and gives what it printed.
 func output(t *testing.T, h *Host, line string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := h.Command(ctx, "sh", "-c", line)
+	cmd := h.Command(bounded(t), "sh", "-c", line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("typed\n"), &out, &errs
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v: %s", line, err, errs.String())
@@ -104,24 +110,24 @@ func TestIntegrationCommand(t *testing.T) {
 		{"kill -TERM $$", ExitError{Code: 143, Signal: "SIGTERM"}},
 		{"sleep 1000 & exit 3", ExitError{Code: 3}}, // a daemon stays behind
 	} {
-		err := a.Command(t.Context(), "sh", "-c", test.line).Run()
+		err := a.Command(bounded(t), "sh", "-c", test.line).Run()
 		if !errors.As(err, &exit) || *exit != test.want {
 			t.Errorf("%s: got %v, want %v", test.line, err, &test.want)
 		}
 	}
-	if err := a.Command(t.Context(), "no-such-command").Start(); err == nil || !strings.Contains(err.Error(), "not found in PATH") {
+	if err := a.Command(bounded(t), "no-such-command").Start(); err == nil || !strings.Contains(err.Error(), "not found in PATH") {
 		t.Errorf("no-such-command: got %v", err)
 	}
-	if err := a.Command(t.Context(), "/etc/hosts").Start(); !strings.Contains(fmt.Sprint(err), "permission denied") {
+	if err := a.Command(bounded(t), "/etc/hosts").Start(); !strings.Contains(fmt.Sprint(err), "permission denied") {
 		t.Errorf("/etc/hosts: got %v", err)
 	}
-	elsewhere := a.Command(t.Context(), "true")
+	elsewhere := a.Command(bounded(t), "true")
 	elsewhere.Dir = "/no/such/directory"
 	if err := elsewhere.Run(); err == nil {
 		t.Error("ran in a directory that does not exist")
 	}
 
-	slow := a.Command(t.Context(), "sleep", "1000")
+	slow := a.Command(bounded(t), "sleep", "1000")
 	if err := slow.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +138,7 @@ func TestIntegrationCommand(t *testing.T) {
 		t.Errorf("after SIGINT: got %v", err)
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(bounded(t))
 	endless := a.Command(ctx, "sh", "-c", "trap '' INT TERM; sleep 1000")
 	if err := endless.Start(); err != nil {
 		t.Fatal(err)
@@ -159,7 +165,7 @@ func TestIntegrationMany(t *testing.T) {
 	ended := make(chan error, commands)
 	for i := range commands {
 		go func() {
-			err := a.Command(t.Context(), "sh", "-c", fmt.Sprintf("sleep 0.0%d & exit %d", i%10, 1+i)).Run()
+			err := a.Command(bounded(t), "sh", "-c", fmt.Sprintf("sleep 0.0%d & exit %d", i%10, 1+i)).Run()
 			if exit := new(ExitError); !errors.As(err, &exit) || exit.Code != 1+i {
 				err = fmt.Errorf("command %d: %w", i, err)
 			} else {

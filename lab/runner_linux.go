@@ -25,14 +25,14 @@ type runner struct {
 
 func newRunner(environment []string) *runner {
 	r := &runner{environment: environment, waiting: map[int]chan syscall.WaitStatus{}}
-	go r.reap()
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGCHLD) // before there can be a child
+	go r.reap(ended)
 	return r
 }
 
 // reap collects every child's exit, and tells whoever waits for it.
-func (r *runner) reap() {
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, unix.SIGCHLD)
+func (r *runner) reap(ended <-chan os.Signal) {
 	for range ended {
 		for {
 			var status syscall.WaitStatus

@@ -25,11 +25,16 @@ const (
 	// below 1 % of the median of all.
 	targetDispersion = 4 * time.Millisecond
 
+	// longEnough is from when on a train need not be as long as the pilot was:
+	// on slow links.
+	longEnough = 50 * time.Millisecond
+
 	pilotPackets = 32 // the first train: 48 KB fit into any queue
 	minPackets   = 12 // fewer do not give the four batches that a rate needs
 	mostPilots   = 7
-	fewestTrains = 6   // the fewest that give the median an interval of 95 %
-	mostTrains   = 16  // more hardly narrow it
+	fewestTrains = 6  // the fewest that give the median an interval of 95 %
+	mostTrains   = 16 // more hardly narrow it
+	mostAttempts = 3
 	misled       = 1.5 // times the pilot rate: then the pilot was slow by chance, and chose too short a train
 	slowTrains   = 3   // where each takes so long that six are too much to wait for
 	trainsTime   = 1200 * time.Millisecond
@@ -79,21 +84,26 @@ type runner func(ctx context.Context, n, packets int, spacing time.Duration) ([]
 // measureCapacity finds a good length with single trains, and then measures
 // with several. size is that of the packets, IP bytes. A zero Rate means that
 // no train got through.
-func measureCapacity(ctx context.Context, run runner, size int) (Capacity, error) {
-	c, pilotRate, err := measureFrom(ctx, run, size, pilotPackets)
-	if err == nil && c.Rate > pilotRate*misled {
-		c, _, err = measureFrom(ctx, run, size, max(lengthFor(c.Rate, size), 2*pilotPackets))
+func measureCapacity(ctx context.Context, run runner, size int) (c Capacity, err error) {
+	first := pilotPackets
+	for range mostAttempts {
+		var packets int
+		var rate unit.Rate
+		packets, rate, err = pilot(ctx, run, size, first)
+		if err != nil || packets == 0 {
+			return Capacity{}, err
+		}
+		if c, err = measureWith(ctx, run, size, packets, rate); err != nil || c.Rate <= rate*misled {
+			return c, err
+		}
+		first = max(lengthFor(c.Rate, size), 2*packets)
 	}
-	return c, err
+	return c, nil
 }
 
-// measureFrom is measureCapacity with a length to begin with. It also returns
-// the rate that it chose the length for.
-func measureFrom(ctx context.Context, run runner, size, first int) (c Capacity, pilotRate unit.Rate, err error) {
-	packets, rate, err := pilot(ctx, run, size, first)
-	if err != nil || packets == 0 {
-		return Capacity{}, 0, err
-	}
+// measureWith measures with trains of a length, which are expected to come in at
+// about the given rate.
+func measureWith(ctx context.Context, run runner, size, packets int, rate unit.Rate) (Capacity, error) {
 	lasts := 10 * time.Millisecond
 	if rate > 0 {
 		lasts = time.Duration(float64(packets*size*8) / float64(rate) * float64(time.Second))
@@ -103,9 +113,9 @@ func measureFrom(ctx context.Context, run runner, size, first int) (c Capacity, 
 	n = min(n, max(trainsBytes/(packets*size), fewestTrains), mostTrains)
 	trains, err := run(ctx, n, packets, spacing)
 	if err != nil {
-		return Capacity{}, 0, err
+		return Capacity{}, err
 	}
-	return estimate(trains), rate, nil
+	return estimate(trains), nil
 }
 
 // pilot finds how many packets a train needs for the target dispersion. It also
@@ -135,7 +145,7 @@ func pilot(ctx context.Context, run runner, size, first int) (packets int, rate 
 		rate = t.rate()
 		next := 4 * packets // all came in a few batches: too short to tell
 		if rate > 0 {
-			next = lengthFor(rate, size)
+			next = max(lengthFor(rate, size), min(packets, int(rate.BytesIn(longEnough))/size))
 			steady := t.Early.Rate() <= rate*5/4 && t.Early.Time > 0
 			fell := before > 0 && rate < before*4/5
 			switch {

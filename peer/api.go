@@ -125,7 +125,7 @@ func (s *Server) transferAPI(api huma.API) {
 		})
 
 	huma.Register(api, operation(http.MethodGet, "/v1/transfers/{id}", "watch-transfer", "How it stands; also the client's heartbeat"),
-		func(ctx context.Context, in *named) (*output[standing], error) {
+		func(_ context.Context, in *named) (*output[standing], error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
 				return nil, err
@@ -148,7 +148,7 @@ func (s *Server) transferAPI(api huma.API) {
 		})
 
 	huma.Register(api, operation(http.MethodDelete, "/v1/transfers/{id}", "end-transfer", "End it early, or forget its result"),
-		func(ctx context.Context, in *named) (*nothing, error) {
+		func(_ context.Context, in *named) (*nothing, error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
 				return nil, err
@@ -187,7 +187,7 @@ func (s *Server) probeAPI(api huma.API) {
 			return give(ticket), answer(err)
 		})
 	huma.Register(api, operation(http.MethodGet, "/v1/probes/{id}", "observed-probe", "What the far end saw and did for a ticket"),
-		func(ctx context.Context, in *named) (*output[path.Observed], error) {
+		func(_ context.Context, in *named) (*output[path.Observed], error) {
 			if s.responder == nil {
 				return nil, problem(ErrGone, "no such probe")
 			}

@@ -136,8 +136,7 @@ func (c *Client) decode(response *http.Response, text []byte, r request) error {
 
 // callFailed puts into words why there was no answer.
 func (c *Client) callFailed(ctx context.Context, r request, err error) error {
-	var known *failure
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*failure](err); ok {
 		return known
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
@@ -145,8 +144,7 @@ func (c *Client) callFailed(ctx context.Context, r request, err error) error {
 	} else if cause != nil {
 		return cause
 	}
-	var about *url.Error
-	if errors.As(err, &about) {
+	if about, ok := errors.AsType[*url.Error](err); ok {
 		err = about.Err
 	}
 	return &failure{kind: ErrUnreachable, says: fmt.Sprintf("%s did not answer", c.target), cause: err}

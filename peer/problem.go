@@ -38,7 +38,7 @@ const problemType = "urn:fullbore:"
 // problem is an error the far end answers with.
 func problem(kind error, format string, args ...any) error {
 	for _, p := range problems {
-		if p.kind == kind {
+		if errors.Is(kind, p.kind) {
 			return &huma.ErrorModel{
 				Type: problemType + p.name, Status: p.status, Title: http.StatusText(p.status),
 				Detail: fmt.Sprintf(format, args...),
@@ -50,9 +50,9 @@ func problem(kind error, format string, args ...any) error {
 
 // understand turns a problem document into the error it was at the far end.
 func understand(p *huma.ErrorModel) error {
-	says := p.Detail
+	says := []string{p.Detail}
 	for _, detail := range p.Errors {
-		says += "; " + detail.Error()
+		says = append(says, detail.Error())
 	}
 	kind := ErrRefused
 	for _, known := range problems {
@@ -60,7 +60,7 @@ func understand(p *huma.ErrorModel) error {
 			kind = known.kind
 		}
 	}
-	return &failure{kind: kind, says: oneLine(says)}
+	return &failure{kind: kind, says: oneLine(strings.Join(says, "; "))}
 }
 
 // oneLine makes text from the network fit to be shown: one line, of printable

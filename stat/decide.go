@@ -1,5 +1,7 @@
 package stat
 
+import "slices"
+
 // Decision is what repeated runs say about a change.
 type Decision string
 
@@ -27,21 +29,41 @@ const MaxLooks = 10
 // asking again until the answer pleases finds differences where there are none,
 // so every look is held to a stricter confidence.
 //
-// A difference counts when the interval excludes 1 and the gain reaches
-// minEffect; sameness counts when the whole interval lies within minEffect (the
-// two one-sided tests of D. J. Schuirmann, Journal of Pharmacokinetics and
+// A difference counts when the gain reaches minEffect and the interval excludes
+// 1, or every run of one side is above every run of the other, which few runs do
+// by chance (the exact test of H. B. Mann and D. R. Whitney, Annals of
+// Mathematical Statistics 18, 1947, at its extreme). The second rule sees what
+// the first is blind to: a change that frees a path also frees its noise, and
+// runs between 1.2 and 3 times as fast as before are surely faster, however wide
+// their interval. Sameness counts when the whole interval lies within minEffect
+// (the two one-sided tests of D. J. Schuirmann, Journal of Pharmacokinetics and
 // Biopharmaceutics 15, 1987, at half their usual error).
 func Decide(before, after []float64, minEffect float64, looks int) (Decision, Effect) {
 	looks = min(max(looks, 1), MaxLooks)
 	e := RatioAt(1-pocock[looks], before, after)
 	margin := 1 + max(minEffect, 0)
+	apart := chanceApart(len(before), len(after)) <= pocock[looks]
 	switch {
-	case e.Low > 1 && e.Gain >= margin:
+	case e.Gain >= margin && (e.Low > 1 || apart && slices.Min(after) > slices.Max(before)):
 		return Better, e
-	case e.High < 1 && e.Gain <= 1/margin:
+	case e.Gain <= 1/margin && (e.High < 1 || apart && slices.Max(after) < slices.Min(before)):
 		return Worse, e
 	case e.Low > 1/margin && e.High < margin:
 		return Same, e
 	}
 	return Undecided, e
+}
+
+// chanceApart is the probability that all of n values come to lie on one side of
+// all of m others although nothing tells them apart: 2 of the ways to deal n + m
+// values into two such hands. It is 1 if either side has no value.
+func chanceApart(n, m int) float64 {
+	if n == 0 || m == 0 {
+		return 1
+	}
+	hands := 1.0
+	for i := 1; i <= n; i++ {
+		hands = hands * float64(m+i) / float64(i)
+	}
+	return 2 / hands
 }

@@ -78,12 +78,27 @@ func TestDecide(t *testing.T) {
 		{"half", []float64{100, 101, 99}, []float64{50, 51, 52}, Worse},
 		{"the same", []float64{940, 941, 939}, []float64{940, 941, 940}, Same},
 		{"sure but too small to matter", []float64{1000, 1001, 1000}, []float64{1010, 1011, 1010}, Same},
+		{"noisy, but every run is faster", []float64{350, 352, 349, 351, 350}, []float64{924, 420, 985, 450, 1000}, Better},
+		{"the same with too few runs", []float64{350, 352, 349}, []float64{924, 420, 985}, Undecided},
+		{"noisy, but every run is slower", []float64{924, 420, 985, 450, 1000}, []float64{350, 352, 349, 351, 350}, Worse},
 		{"too noisy to tell", []float64{100, 150}, []float64{120, 180}, Undecided},
 		{"measured once", []float64{100}, []float64{200}, Undecided},
 		{"not measured", nil, nil, Undecided},
 	} {
 		if got, effect := Decide(c.before, c.after, 0.03, 3); got != c.want {
 			t.Errorf("%s: %s (%+v), want %s", c.name, got, effect, c.want)
+		}
+	}
+}
+
+func TestChanceApart(t *testing.T) {
+	// Two of C(n+m, n) ways to deal.
+	for _, c := range []struct {
+		n, m int
+		want float64
+	}{{0, 3, 1}, {1, 1, 1}, {3, 3, 0.1}, {5, 5, 2.0 / 252}, {3, 4, 2.0 / 35}, {2, 8, 2.0 / 45}} {
+		if got := chanceApart(c.n, c.m); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%d and %d: %v, want %v", c.n, c.m, got, c.want)
 		}
 	}
 }

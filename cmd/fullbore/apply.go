@@ -40,8 +40,12 @@ func (c *applyCmd) Run(app *app) error {
 	if !facts.CanChange {
 		return &hinted{err: fmt.Errorf("change this host: %s", facts.WhyNot), hint: "sudo fullbore apply " + c.Plan, code: exitRefused}
 	}
-	changes, err := openChanges(app.ctx)
+	changes, err := localChanges()
 	if err != nil {
+		return err
+	}
+	changes.StartWatchdog = change.StartDetachedWatchdog // this process ends long before the deadline
+	if err := changes.Expire(app.ctx); err != nil {
 		return err
 	}
 	id, err := changes.Begin(app.ctx, "apply "+c.Plan, c.ConfirmWithin)

@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/peer"
 )
 
 // cli is the command line: one field a verb, each in a file of its own.
@@ -117,6 +120,11 @@ func conclude(stderr io.Writer, err error) int {
 			_, _ = fmt.Fprintln(stderr, "  hint:", hint.hint)
 		}
 		return hint.code
+	}
+	for _, refusal := range []error{peer.ErrForbidden, peer.ErrToken, peer.ErrLimit, change.ErrRefused} {
+		if errors.Is(err, refusal) {
+			return exitRefused
+		}
 	}
 	return exitFailed
 }

@@ -62,7 +62,7 @@ func (c *tuneCmd) Run(app *app) error {
 
 // openChanges gives this host's change sets; expired ones are reverted first.
 func openChanges(ctx context.Context) (change.Host, error) {
-	manager, err := change.NewManager(change.DefaultDir(), change.Kernel{})
+	manager, err := localChanges()
 	if err != nil {
 		return nil, err
 	}

@@ -339,3 +339,41 @@ func TestIntegrationTransfer(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegrationPlanApply goes the long way: plan, apply, confirm, revert.
+func TestIntegrationPlanApply(t *testing.T) {
+	two := newTwo(t, "mac-gigabit")
+	token := two.serve()
+	found := two.tunables()
+	a := two.lab.Host("a")
+	text, err := output(t, a, "fullbore", "plan", two.b(), "--token", token, "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/plan.json"
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	apply := func(flags ...string) (id string) {
+		t.Helper()
+		out, err := output(t, a, append([]string{"fullbore", "apply", file}, flags...)...)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if two.tunables() == found {
+			t.Error("applied, and nothing has changed")
+		}
+		return strings.Fields(string(out))[2]
+	}
+
+	apply("--confirm-within", "2s")
+	two.eventually("an unconfirmed plan is reverted", func() bool { return two.tunables() == found })
+
+	id := apply()
+	for _, verb := range [][]string{{"confirm", id}, {"status"}, {"revert", id}} {
+		if out, err := output(t, a, append([]string{"fullbore"}, verb...)...); err != nil {
+			t.Errorf("%v: %v\n%s", verb, err, out)
+		}
+	}
+	two.want(found)
+}

@@ -194,8 +194,8 @@ func TestMark(t *testing.T) {
 		s := drawSuperPacket(t)
 		s.ecn = 2
 		var p packet
-		if err := p.parse(s.build()); err != nil || !p.ect {
-			t.Fatalf("ect %v, %v", p.ect, err)
+		if err := p.parse(s.build()); err != nil || !p.ecnCapable {
+			t.Fatalf("ECN-capable %v, %v", p.ecnCapable, err)
 		}
 		s.ecn = 3
 		want := s.build()
@@ -266,15 +266,15 @@ func FuzzPacket(f *testing.F) {
 			if i%97 != 0 && i != p.segments-1 {
 				continue // a fuzzed MSS may be 1
 			}
-			p.spoil(scratch, i, p.ect, func(n int) int { return n - 1 })
+			p.spoil(scratch, i, p.ecnCapable, func(n int) int { return n - 1 })
 			if p.segments > 1 {
-				p.header(dst[:], i, 1, p.ect)
+				p.header(dst[:], i, 1, p.ecnCapable)
 			}
 		}
 		if total != p.bytes(0, p.segments) {
 			t.Fatalf("segments have %d bytes, the packet %d", total, p.bytes(0, p.segments))
 		}
-		if p.ect && p.segments == 1 {
+		if p.ecnCapable && p.segments == 1 {
 			markCE(p.ip(), p.version)
 		}
 	})

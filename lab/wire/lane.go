@@ -112,7 +112,7 @@ func (l *lane) pass(p *packet, now int64, size int) (departure int64, ce, ok boo
 		if full {
 			break
 		}
-		if ce = mark && p.ect; ce {
+		if ce = mark && p.ecnCapable; ce {
 			l.count.marked.Add(1)
 		}
 		return departure, ce, true

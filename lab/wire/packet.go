@@ -40,15 +40,15 @@ var errMalformed = errors.New("malformed super-packet")
 // several segments that share their headers but for what [packet.header]
 // rewrites.
 type packet struct {
-	buf       []byte // virtio header and IP packet
-	l4        int    // where the transport header starts in the IP packet; its length if there is none
-	headers   int    // IP and TCP headers together; of anything but TCP the whole packet
-	mss       int    // payload of each segment but the last
-	segments  int
-	version   byte
-	tcp       bool
-	needsCsum bool // the transport checksum so far covers the pseudo-header only
-	ect       bool // ECN-capable transport
+	buf        []byte // virtio header and IP packet
+	l4         int    // where the transport header starts in the IP packet; its length if there is none
+	headers    int    // IP and TCP headers together; of anything but TCP the whole packet
+	mss        int    // payload of each segment but the last
+	segments   int
+	version    byte
+	tcp        bool
+	needsCsum  bool // the transport checksum so far covers the pseudo-header only
+	ecnCapable bool // ECN-capable transport
 
 	refs int   // chunks that still need buf
 	slab *slab // where buf lies
@@ -124,7 +124,7 @@ func (p *packet) parseIP(ip []byte) {
 		if l4 < 20 || l4 > len(ip) || int(binary.BigEndian.Uint16(ip[2:])) != len(ip) {
 			return
 		}
-		p.version, p.ect = 4, ip[1]&3 != 0
+		p.version, p.ecnCapable = 4, ip[1]&3 != 0
 		if binary.BigEndian.Uint16(ip[6:])&ipv4DontInspect != 0 {
 			return
 		}
@@ -133,7 +133,7 @@ func (p *packet) parseIP(ip []byte) {
 		if int(binary.BigEndian.Uint16(ip[4:]))+40 != len(ip) {
 			return
 		}
-		p.version, p.ect = 6, ip[1]>>4&3 != 0
+		p.version, p.ecnCapable = 6, ip[1]>>4&3 != 0
 		proto, l4 = ipv6Transport(ip)
 	default:
 		return

@@ -22,7 +22,7 @@ const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_
 func OpenTUN(name string, mtu int) (_ *os.File, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open /dev/net/tun: %w", err)
+		return nil, fmt.Errorf("open /dev/net/tun (the tun module must be loaded and the device writable): %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -35,7 +35,7 @@ func OpenTUN(name string, mtu int) (_ *os.File, err error) {
 	}
 	req.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
-		return nil, fmt.Errorf("create TUN device %q: %w", name, err)
+		return nil, fmt.Errorf("create TUN device %q (this needs CAP_NET_ADMIN in the network namespace, and an unused name): %w", name, err)
 	}
 	if err := unix.IoctlSetPointerInt(fd, unix.TUNSETVNETHDRSZ, vnetLen); err != nil {
 		return nil, fmt.Errorf("set header size of TUN device %q: %w", name, err)
