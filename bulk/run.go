@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fullbore/fullbore/host"
@@ -69,6 +70,8 @@ type transfer struct {
 	writer   *throttle
 	streams  []*stream
 	ended    chan *stream
+
+	heard atomic.Int64 // when the peer last gave a sign of life on any stream: ns since start
 
 	measuring     chan struct{} // closed when the measured time begins
 	onceMeasuring sync.Once
@@ -225,6 +228,10 @@ func (t *transfer) complete() error {
 	}
 	return fmt.Errorf("receive: %d of %d bytes came before the peer ended its data", received, t.spec.Bytes)
 }
+
+// hear notes a sign of life. Streams may note theirs out of order, by less than
+// patience ever asks for.
+func (t *transfer) hear(now time.Duration) { t.heard.Store(int64(now)) }
 
 // timed says that time and not a number of bytes ends the transfer.
 func (t *transfer) timed() bool { return t.spec.Bytes == 0 }

@@ -53,7 +53,9 @@ func (s *socket) block(patience time.Duration, sender bool) error {
 		}
 	}
 	if sender {
-		if err := unix.SetsockoptInt(s.fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(patience.Milliseconds())); err != nil {
+		// Four times as long, for one of many streams that is starved on a path
+		// that is alive: a path that is dead is noticed by all streams' silence.
+		if err := unix.SetsockoptInt(s.fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 4*int(patience.Milliseconds())); err != nil {
 			return fmt.Errorf("set TCP_USER_TIMEOUT: %w", err)
 		}
 	}

@@ -22,9 +22,8 @@ type stream struct {
 	sock     *socket
 	share    int64 // bytes to send, if the transfer has no duration
 	meter    meter
-	heard    time.Duration // when the peer last gave a sign of life
-	arrivals uint32        // packets that had come by then
-	err      error         // set before the thread ends
+	arrivals uint32 // packets that had come from the peer when it was last heard
+	err      error  // set before the thread ends
 
 	// The rest belongs to the sampler.
 	record Stream
@@ -50,7 +49,7 @@ func (s *stream) drive(ctx context.Context, t *transfer) {
 // receive reads until the measured time is over, or to the end of the data.
 func (s *stream) receive(ctx context.Context, t *transfer) error {
 	buf := newBuffer(t.reader.length(t.length))
-	s.heard = t.now()
+	t.hear(t.now())
 	for ctx.Err() == nil {
 		n, err := s.sock.read(buf)
 		now := t.now()
@@ -66,8 +65,8 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 		switch {
 		case err == nil:
 			t.reader.pay(ctx, n)
-			s.heard = t.now()
-		case err == errTick && s.silence(now) >= t.patience:
+			t.hear(t.now())
+		case err == errTick && s.silence(t, now) >= t.patience:
 			return fmt.Errorf("receive: nothing came for %v", t.patience)
 		case err == errTick:
 		case err == io.EOF && !t.timed():
@@ -87,7 +86,7 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 	s.meter.begin(t.now())
 	length := t.writer.length(len(t.payload))
 	left := s.share
-	s.heard = t.now()
+	t.hear(t.now())
 	for ctx.Err() == nil {
 		chunk := t.payload[:length]
 		if !t.timed() {
@@ -110,7 +109,7 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 			return nil
 		case t.timed() && err != nil && isReset(err):
 			return fmt.Errorf("send: the receiver ended the transfer early: %w", err)
-		case err == errTick && s.silence(now) >= t.patience:
+		case err == errTick && s.silence(t, now) >= t.patience:
 			return fmt.Errorf("send: nothing came back for %v", t.patience)
 		case err != nil && err != errTick:
 			return fmt.Errorf("send: %w", err)
@@ -118,7 +117,7 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 			return fmt.Errorf("send: the receiver did not end the transfer within %v of its time", t.patience)
 		case err == nil:
 			t.writer.pay(ctx, n)
-			s.heard = t.now()
+			t.hear(t.now())
 		}
 	}
 	return context.Cause(ctx)
@@ -129,7 +128,7 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 	if err := s.sock.closeWrite(); err != nil {
 		return fmt.Errorf("end data: %w", err)
 	}
-	s.heard = t.now()
+	t.hear(t.now())
 	var rest [1]byte
 	for ctx.Err() == nil {
 		_, err := s.sock.read(rest[:])
@@ -149,21 +148,23 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 			return fmt.Errorf("send: %w", err)
 		case known && unacked == 0:
 			return nil
-		case s.silence(now) >= patience:
+		case s.silence(t, now) >= patience:
 			return fmt.Errorf("send: the last bytes were not acknowledged for %v", patience)
 		}
 	}
 	return context.Cause(ctx)
 }
 
-// silence is for how long nothing has come from the peer. What comes need not
-// be of use to the application yet: behind a full queue, a lost packet may take
+// silence is for how long nothing has come from the peer, on any stream: beside
+// others on a lossy path, one may wait long for its turn. What comes need not be
+// of use to the application yet: behind a full queue, a lost packet may take
 // seconds to be repeated while thousands of later ones wait for it.
-func (s *stream) silence(now time.Duration) time.Duration {
+func (s *stream) silence(t *transfer, now time.Duration) time.Duration {
 	if n := s.sock.arrivals(); n != s.arrivals {
-		s.arrivals, s.heard = n, now
+		s.arrivals = n
+		t.hear(now)
 	}
-	return now - s.heard
+	return now - time.Duration(t.heard.Load())
 }
 
 // blindPatience stands for Patience where the system does not tell what still

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -41,8 +42,11 @@ func AgentMain() {
 // agentMain serves the owner until it closes the connection. This process is
 // the first of its process namespace: when it exits the kernel kills the rest.
 func agentMain() error {
-	unix.CloseOnExec(controlFD)
-	unix.CloseOnExec(listenFD)
+	// Commands get none of the agent's descriptors, nor what its owner left open.
+	if unix.CloseRange(controlFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
+		unix.CloseOnExec(controlFD)
+		unix.CloseOnExec(listenFD)
+	}
 	// The owner's end decides, nothing else. Signals are caught and dropped, not
 	// ignored: commands would inherit that.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/fullbore/fullbore/host"
 )
@@ -44,16 +43,6 @@ func (*Cmd) Signal(os.Signal) error { return errUnsupported }
 
 // PID is 0 here.
 func (*Cmd) PID() int { return 0 }
-
-// Running describes a lab of this user that is up now.
-type Running struct {
-	ID       string    `json:"id"`
-	Scenario string    `json:"scenario"`
-	Started  time.Time `json:"started"`
-}
-
-// RunningLabs is empty here.
-func RunningLabs() []Running { return nil }
 
 // Attach is not supported here.
 func Attach(string, string) (*Host, error) { return nil, errUnsupported }

@@ -178,17 +178,16 @@ func alive(dir string) bool {
 	return unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// Running describes a lab of this user that is up now.
-type Running struct {
-	ID       string    `json:"id"` // the owner's process number; with a suffix if it runs several
-	Scenario string    `json:"scenario"`
-	Started  time.Time `json:"started"`
-	dir      string
+// runningLab is a lab of this user that is up now.
+type runningLab struct {
+	description
+	id  string // the owner's process number; with a suffix if it runs several
+	dir string
 }
 
-// RunningLabs lists this user's labs that are up now, oldest first.
-func RunningLabs() []Running {
-	var all []Running
+// runningLabs lists this user's labs that are up now, oldest first.
+func runningLabs() []runningLab {
+	var all []runningLab
 	for _, root := range roots() {
 		entries, err := os.ReadDir(root)
 		if err != nil {
@@ -197,20 +196,20 @@ func RunningLabs() []Running {
 		for _, entry := range entries {
 			dir := filepath.Join(root, entry.Name())
 			if d, err := readDescription(dir); err == nil && alive(dir) {
-				all = append(all, Running{ID: entry.Name(), Scenario: d.Scenario, Started: d.Started, dir: dir})
+				all = append(all, runningLab{id: entry.Name(), description: d, dir: dir})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Running) int { return a.Started.Compare(b.Started) })
+	slices.SortFunc(all, func(a, b runningLab) int { return a.Started.Compare(b.Started) })
 	return all
 }
 
 // Attach gives a host of a running lab, to run commands on: the lab with that
 // identifier or, without one, the only lab there is.
 func Attach(id, hostName string) (*Host, error) {
-	labs := RunningLabs()
+	labs := runningLabs()
 	if id != "" {
-		labs = slices.DeleteFunc(labs, func(r Running) bool { return r.ID != id })
+		labs = slices.DeleteFunc(labs, func(r runningLab) bool { return r.id != id })
 	}
 	switch {
 	case len(labs) == 0 && id != "":
@@ -220,7 +219,7 @@ func Attach(id, hostName string) (*Host, error) {
 	case len(labs) > 1:
 		var names []string
 		for _, r := range labs {
-			names = append(names, r.ID+" ("+r.Scenario+")")
+			names = append(names, r.id+" ("+r.Scenario+")")
 		}
 		return nil, fmt.Errorf("several labs are running: choose one with --lab: %s", strings.Join(names, ", "))
 	}

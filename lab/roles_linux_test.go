@@ -29,6 +29,7 @@ var roles = map[string]func() error{
 	"attach":       attach,
 	"listen":       listen,
 	"dial":         dial,
+	"congestion":   congestion,
 	"unprivileged": dropPrivileges,
 }
 
@@ -67,10 +68,14 @@ func firstLine(t *testing.T, cmd *exec.Cmd) string {
 	return strings.TrimSpace(line)
 }
 
+// plain has one limited host, where control groups can be made.
 func plain() *Scenario {
-	scenario, err := Parse("plain.yaml", []byte("name: plain\npath: {a_to_b: {rate: 100mbit, delay: 1ms}}\nhosts: {b: {cpus: 0.5}}\n"))
+	scenario, err := Parse("plain.yaml", []byte("name: plain\npath: {a_to_b: {rate: 100mbit, delay: 1ms}}\n"))
 	if err != nil {
 		panic(err)
+	}
+	if os.Getuid() == 0 {
+		scenario.Hosts.B.CPUs = 0.5
 	}
 	return scenario
 }
@@ -129,10 +134,10 @@ func TestIntegrationOwnerKilled(t *testing.T) {
 	}
 	defer func() { _ = stdin.Close() }()
 	said := strings.Fields(firstLine(t, owner))
-	if len(said) != 4 {
+	if len(said) < 3 {
 		t.Fatalf("owner says %q", said)
 	}
-	dir, group := filepath.Join(roots()[0], said[0]), said[3]
+	remains := append([]string{filepath.Join(roots()[0], said[0])}, said[3:]...) // its directory, and its control group
 	for _, namespace := range said[1:3] {
 		if members(namespace) < 2 {
 			t.Errorf("no daemon in %s", namespace)
@@ -145,11 +150,11 @@ func TestIntegrationOwnerKilled(t *testing.T) {
 	for _, namespace := range said[1:3] {
 		eventually(t, "processes remain in "+namespace, func() bool { return members(namespace) == 0 })
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(remains[0]); err != nil {
 		t.Errorf("the directory went without anyone to remove it: %v", err)
 	}
 	start(t, parse(t))
-	for _, path := range []string{dir, group} {
+	for _, path := range remains {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the next lab left %s: %v", path, err)
 		}
@@ -164,6 +169,9 @@ func TestIntegrationClosed(t *testing.T) {
 	}
 	dir, group := lab.place.dir, lab.b.group
 	namespace := output(t, lab.Host("a"), "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
+	if limited := output(t, lab.Host("b"), "grep -c fullbore-lab /proc/self/cgroup || true"); group != "" && limited != "1" {
+		t.Errorf("host b is not in its control group: %s", limited)
+	}
 	if err := lab.Close(); err != nil {
 		t.Error(err)
 	}
@@ -172,7 +180,7 @@ func TestIntegrationClosed(t *testing.T) {
 	}
 	eventually(t, "processes remain", func() bool { return members(namespace) == 0 })
 	for _, path := range []string{dir, group} {
-		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(path); path != "" && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s remains: %v", path, err)
 		}
 	}
@@ -300,6 +308,53 @@ func dial() error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return err
+}
+
+// congestion says what congestion control a new connection has.
+func congestion() error {
+	conn, err := net.Dial("tcp", os.Getenv("TEST_TO"))
+	if err != nil {
+		return err
+	}
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) {
+		name, err := unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+		fmt.Print(name, err)
+	})
+}
+
+// TestIntegrationCongestion: a host's congestion control is the scenario's, also
+// where the kernel restricts it to the machine's first namespace.
+func TestIntegrationCongestion(t *testing.T) {
+	for _, name := range []string{"reno", "cubic"} {
+		lab := start(t, parse(t, "hosts: {a: {congestion: "+name+"}}", "traffic: [{from: a, to: b, flows: 1}]")) // for its sink
+		b := lab.Host("b")
+		for _, address := range []string{b.Address().String(), b.Address6().String()} {
+			cmd, out := on(lab.Host("a"), "congestion", "TEST_TO="+net.JoinHostPort(address, "9"))
+			if err := cmd.Run(); err != nil || out.String() != name+"<nil>" {
+				t.Errorf("to %s: got %s, %v, want %s", address, out, err, name)
+			}
+		}
+	}
+}
+
+// TestIntegrationTraffic: competing flows cross the path, no faster than the
+// shaper of their host lets them.
+func TestIntegrationTraffic(t *testing.T) {
+	const shaped = 20e6
+	lab := start(t, parse(t, "hosts: {b: {shape: 20mbit}}", "traffic: [{from: b, to: a, flows: 2, start: 100ms}]"))
+	began := time.Now()
+	eventually(t, "no traffic", func() bool { return lab.Report().BToA.BytesOut > 2e6 })
+	sent, most := float64(lab.Report().BToA.BytesIn), shaped/8*(time.Since(began).Seconds()+2*shapeBurst)
+	if sent > 1.02*most {
+		t.Errorf("%.0f bytes in a time for %.0f", sent, most)
+	}
+	if r := lab.Report(); r.Invalid() != nil || !strings.HasPrefix(r.String(), "lab plain: a to b ") {
+		t.Error(r)
+	}
 }
 
 // TestIntegrationUnprivileged runs other tests as a user without privileges, who
