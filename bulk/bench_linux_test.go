@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -53,7 +54,7 @@ func bare(b *testing.B) {
 		buf := make([]byte, DefaultLength)
 		for {
 			if _, err := conn.Read(buf); err != nil {
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					b.Error(err)
 				}
 				return

@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func connectTo(t testing.TB, listener net.Listener, spec Spec) (client, server [
 			add(false)
 		}
 	}
-	for _, conn := range append(client[:len(client):len(client)], server...) {
+	for _, conn := range append(slices.Clip(client), server...) {
 		if err := Prepare(conn.TCP, spec, conn.Sender); err != nil {
 			t.Fatal(err)
 		}

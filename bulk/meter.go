@@ -7,7 +7,8 @@ import (
 
 // meter counts the bytes of one stream and divides them into omitted and
 // measured ones. One thread writes it; the sampler reads only bytes and
-// measuring. All times are since the start of the transfer.
+// measuring, and writes only waiting. All times are since the start of the
+// transfer.
 type meter struct {
 	omit    time.Duration
 	entered func() // called once, when the measured time begins
@@ -21,8 +22,18 @@ type meter struct {
 	_         [64]byte // what follows has a cache line of its own: the sampler must not slow the data
 	bytes     atomic.Int64
 	measuring atomic.Bool
+	waiting   atomic.Bool // data has come that waits behind a lost packet
 	_         [64]byte
 }
+
+// settle is how much longer than asked the omitted time may last, as a share of
+// it and in all: data that waited behind a lost packet is read in one go once
+// that packet is repeated, megabytes on a long path, and would count for more
+// than the path can carry if the measured time began just before.
+const (
+	settleShare = 2 // half as long
+	settleMost  = time.Second
+)
 
 // begin starts the stream's clock: a sender's when it starts, a receiver's with
 // its first byte.
@@ -49,7 +60,10 @@ func (m *meter) count(n int, now time.Duration) {
 
 // tick looks at the clock: the omitted time ends whether or not bytes move.
 func (m *meter) tick(now time.Duration) {
-	if m.begun && !m.measuring.Load() && now-m.first >= m.omit {
+	if !m.begun || m.measuring.Load() || now-m.first < m.omit {
+		return
+	}
+	if !m.waiting.Load() || now-m.first >= m.omit+min(m.omit/settleShare, settleMost) {
 		m.measure(now)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestOptions(t *testing.T) {
 		SendBuf: small, RecvBuf: small, MSS: 1000, Congest: "reno", Pace: 80 * unit.Mbps, NoDelay: true,
 	}
 	a, b := connect(t, spec)
-	for _, conn := range append(a[:len(a):len(a)], b...) {
+	for _, conn := range append(slices.Clip(a), b...) {
 		raw, err := conn.TCP.SyscallConn()
 		if err != nil {
 			t.Fatal(err)

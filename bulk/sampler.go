@@ -112,5 +112,9 @@ func (p *sampler) advance(now time.Duration) {
 func (s *stream) look(now time.Duration) Sample {
 	sample := Sample{At: now, Omitted: !s.meter.measuring.Load(), Bytes: s.meter.bytes.Load()}
 	s.sock.inspect(&sample)
+	if !s.Sender {
+		// While a packet is missing, all that come after it are out of order.
+		s.meter.waiting.Store(sample.TCP.RcvOooPack != s.latest.TCP.RcvOooPack)
+	}
 	return sample
 }

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -88,7 +89,7 @@ func (s *socket) write(p []byte) (int, error) {
 // ticked tells a call that merely ran into its timeout, or into a signal, from
 // one that failed.
 func ticked(err error) error {
-	if err == unix.EAGAIN || err == unix.EINTR {
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return errTick
 	}
 	return err
@@ -158,4 +159,4 @@ func getsockopt(fd, level, option int, into []byte) (int, error) {
 
 // isReset says that the peer has closed the connection: ECONNRESET when its
 // reset comes, EPIPE from then on.
-func isReset(err error) bool { return err == unix.ECONNRESET || err == unix.EPIPE }
+func isReset(err error) bool { return errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) }

@@ -66,12 +66,12 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 		case err == nil:
 			t.reader.pay(ctx, n)
 			t.hear(t.now())
-		case err == errTick && s.silence(t, now) >= t.patience:
+		case errors.Is(err, errTick) && s.silence(t, now) >= t.patience:
 			return fmt.Errorf("receive: nothing came for %v", t.patience)
-		case err == errTick:
-		case err == io.EOF && !t.timed():
+		case errors.Is(err, errTick):
+		case errors.Is(err, io.EOF) && !t.timed():
 			return nil
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return fmt.Errorf("receive: the peer ended its data early: %w", io.ErrUnexpectedEOF)
 		default:
 			return fmt.Errorf("receive: %w", err)
@@ -109,9 +109,9 @@ func (s *stream) send(ctx context.Context, t *transfer) error {
 			return nil
 		case t.timed() && err != nil && isReset(err):
 			return fmt.Errorf("send: the receiver ended the transfer early: %w", err)
-		case err == errTick && s.silence(t, now) >= t.patience:
+		case errors.Is(err, errTick) && s.silence(t, now) >= t.patience:
 			return fmt.Errorf("send: nothing came back for %v", t.patience)
-		case err != nil && err != errTick:
+		case err != nil && !errors.Is(err, errTick):
 			return fmt.Errorf("send: %w", err)
 		case t.timed() && now >= t.due()+t.patience:
 			return fmt.Errorf("send: the receiver did not end the transfer within %v of its time", t.patience)
@@ -140,11 +140,11 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 			patience = blindPatience
 		}
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err == nil:
 			return errors.New("send: the receiver sent data")
-		case err != errTick:
+		case !errors.Is(err, errTick):
 			return fmt.Errorf("send: %w", err)
 		case known && unacked == 0:
 			return nil

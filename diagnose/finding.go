@@ -51,3 +51,13 @@ func count(signs ...bool) int {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Value gives the number behind one piece of evidence.
+func (f *Finding) Value(name string) (value float64, ok bool) {
+	for _, fact := range f.Evidence {
+		if fact.Name == name {
+			return fact.Value, true
+		}
+	}
+	return 0, false
+}

@@ -59,7 +59,7 @@ func cpuGroups() []cpuGroup {
 		}
 		for _, m := range mounts {
 			_, hasCPU := m.SuperOptions["cpu"]
-			if v2 && m.FSType != "cgroup2" || !v2 && !(m.FSType == "cgroup" && hasCPU) {
+			if v2 && m.FSType != "cgroup2" || !v2 && (m.FSType != "cgroup" || !hasCPU) {
 				continue
 			}
 			// A container may see only its own part of the tree: Root is what

@@ -81,24 +81,29 @@ func agentMain() error {
 	_ = tun.Close() // the owner's copy keeps the device
 
 	go newRunner(first.Setup.environment()).serve(listener)
+	first.Setup.attend(owner)
+	return nil
+}
+
+// attend does what the owner asks until its end of the connection closes, which
+// is the end of the lab.
+func (s *setup) attend(owner *peer) {
 	for {
 		request, _, err := owner.receive()
 		if err != nil {
-			return nil // the owner is gone: so is the lab
+			return
 		}
-		switch {
-		case request.Traffic != nil:
-			for _, t := range request.Traffic {
-				go t.send(first.Setup.Peer)
-			}
-		case request.Query:
+		for _, t := range request.Traffic {
+			go t.send(s.Peer)
+		}
+		if request.Query {
 			drops, err := wire.RingDrops(device)
 			reply := &message{Count: &counters{RingDrops: drops}}
 			if err != nil {
 				reply = &message{Error: err.Error()}
 			}
 			if err := owner.send(reply); err != nil {
-				return nil
+				return
 			}
 		}
 	}

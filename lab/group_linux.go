@@ -144,7 +144,7 @@ func ownGroups() (map[string]string, error) {
 	for line := range strings.Lines(string(data)) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3) // hierarchy, controllers, path
 		if len(part) == 3 {
-			for _, controller := range strings.Split(part[1], ",") {
+			for controller := range strings.SplitSeq(part[1], ",") {
 				own[controller] = part[2]
 			}
 		}

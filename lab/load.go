@@ -122,8 +122,7 @@ func inFile(file string, err error) error {
 		}
 		return errors.Join(all...)
 	}
-	var place *placed
-	if errors.As(err, &place) {
+	if place, ok := errors.AsType[*placed](err); ok {
 		return fmt.Errorf("%s:%w", file, place)
 	}
 	var library yaml.Error

@@ -58,11 +58,11 @@ func (c *Cmd) Start() (err error) {
 	if err != nil {
 		return fmt.Errorf("start command on lab host %s: %w", c.host.name, err)
 	}
-	c.process.agent = &peer{conn: conn}
-	err = c.process.agent.send(&message{Run: &request}, files...)
+	c.agent = &peer{conn: conn}
+	err = c.agent.send(&message{Run: &request}, files...)
 	var reply *message
 	if err == nil {
-		reply, _, err = c.process.agent.receive()
+		reply, _, err = c.agent.receive()
 	}
 	if err == nil && reply.Error != "" {
 		err = errors.New(reply.Error)
@@ -93,7 +93,7 @@ func (c *Cmd) Signal(signal os.Signal) error {
 	if !ok || c.exit == nil {
 		return errors.New("signal command: not started")
 	}
-	return c.process.agent.send(&message{Signal: number})
+	return c.agent.send(&message{Signal: number})
 }
 
 // PID is the number of the command's process, as the host sees it.
@@ -109,10 +109,10 @@ func (c *Cmd) follow() {
 			_ = c.Signal(unix.SIGKILL) // if this fails the agent is gone, and the command with it
 		}
 	})
-	reply, _, err := c.process.agent.receive()
+	reply, _, err := c.agent.receive()
 	close(ended)
 	stop()
-	_ = c.process.agent.conn.Close()
+	_ = c.agent.conn.Close()
 	switch {
 	case c.ctx.Err() != nil:
 		err = c.ctx.Err()

@@ -57,7 +57,7 @@ func (r Report) String() string {
 }
 
 func direction(s wire.DirectionStats) string {
-	text := fmt.Sprintf("%s late p50 %s p99 %s", unit.Size(s.BytesOut), unit.Milliseconds(s.Lateness.P50), unit.Milliseconds(s.Lateness.P99))
+	parts := []string{fmt.Sprintf("%s late p50 %s p99 %s", unit.Size(s.BytesOut), unit.Milliseconds(s.Lateness.P50), unit.Milliseconds(s.Lateness.P99))}
 	for _, event := range []struct {
 		count uint64
 		what  string
@@ -72,8 +72,8 @@ func direction(s wire.DirectionStats) string {
 		{s.Corrupted, "corrupted"},
 	} {
 		if event.count > 0 {
-			text += fmt.Sprintf(", %d %s", event.count, event.what)
+			parts = append(parts, fmt.Sprintf("%d %s", event.count, event.what))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

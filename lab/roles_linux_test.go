@@ -403,9 +403,13 @@ func dropPrivileges() error {
 		return err
 	}
 	const nobody = 65534
+	const runtime = "/dev/net/run"
+	if err := errors.Join(os.Mkdir(runtime, 0o700), os.Chown(runtime, nobody, nobody)); err != nil {
+		return err
+	}
 	cmd := exec.Command(copied, "-test.run=^(TestIntegrationHost|TestIntegrationCommand|TestIntegrationTwoLabs)$")
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + runtime}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,7 +107,7 @@ func (r *runner) start(c *command, files []*os.File) (pid int, ended chan syscal
 	if len(c.Args) == 0 {
 		return 0, nil, errors.New("no command given")
 	}
-	env := append(c.Env, r.environment...)
+	env := slices.Concat(c.Env, r.environment)
 	name, err := lookPath(c.Args[0], c.Dir, env)
 	if err != nil {
 		return 0, nil, err

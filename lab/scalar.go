@@ -11,13 +11,17 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// The values of a scenario that are written as one word with a unit.
-type (
-	Rate     unit.Rate     // "1gbit"
-	Size     unit.Size     // "256KB"
-	Duration time.Duration // "75ms"
-	Share    float64       // "0.01%", of packets; 0..1
-)
+// Rate is written "1gbit" in a scenario.
+type Rate unit.Rate
+
+// Size is written "256KB" in a scenario.
+type Size unit.Size
+
+// Duration is written "75ms" in a scenario.
+type Duration time.Duration
+
+// Share is written "0.01%" in a scenario: of packets, 0..1.
+type Share float64
 
 // maxDuration keeps delays within what a path on Earth, or to the Moon and
 // back a few times, can have.

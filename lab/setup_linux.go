@@ -56,11 +56,10 @@ func (s *setup) apply() (_ *os.File, err error) {
 			_ = tun.Close()
 		}
 	}()
-	byRoute, err := s.sysctls()
-	if err != nil {
+	if err := s.sysctls(); err != nil {
 		return nil, err
 	}
-	if err := s.network(byRoute); err != nil {
+	if err := s.network(congestionByRoute(s.Host.Congestion)); err != nil {
 		return nil, err
 	}
 	if s.Sink {
@@ -71,19 +70,24 @@ func (s *setup) apply() (_ *os.File, err error) {
 	return tun, nil
 }
 
-// sysctls sets the host's own. Where its congestion control cannot be made the
-// default that way, because the kernel restricts it to the machine's first
-// network namespace, it gives the name for the routes to carry.
-func (s *setup) sysctls() (byRoute string, err error) {
+// sysctls sets the host's own.
+func (s *setup) sysctls() error {
 	for _, key := range slices.Sorted(maps.Keys(s.Host.Sysctl)) {
 		if err := setSysctl(key, s.Host.Sysctl[key]); err != nil {
-			return "", fmt.Errorf("host %s: %w", s.Name, err)
+			return fmt.Errorf("host %s: %w", s.Name, err)
 		}
 	}
-	if s.Host.Congestion != "" && setSysctl("net.ipv4.tcp_congestion_control", s.Host.Congestion) != nil {
-		return s.Host.Congestion, nil
+	return nil
+}
+
+// congestionByRoute makes a congestion control the host's default. Where that is
+// refused, because the kernel restricts the algorithm to the machine's first
+// network namespace, it gives the name for the routes to carry, which works.
+func congestionByRoute(name string) string {
+	if name == "" || setSysctl("net.ipv4.tcp_congestion_control", name) == nil {
+		return ""
 	}
-	return "", nil
+	return name
 }
 
 // setSysctl sets a sysctl of this network namespace and reads it back. Others

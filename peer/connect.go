@@ -10,6 +10,10 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
 )
 
 const (
@@ -22,7 +26,7 @@ const (
 // connect opens a TLS connection for control. The first one also settles which
 // of the host's addresses is used from then on.
 func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
-	tcp, err := c.dial(ctx, nil)
+	tcp, err := c.dial(ctx, smallSegments)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +69,17 @@ func (c *Client) dial(ctx context.Context, control func(network, address string,
 		return nil, c.dialFailed(err)
 	}
 	return conn.(*net.TCPConn), nil
+}
+
+// smallSegments keeps control working where large packets vanish, so that a far
+// end can help to find out that they do. Where a system does not have it, that
+// has to do without.
+func smallSegments(network, address string, raw syscall.RawConn) error {
+	err := bulk.Control(bulk.Spec{MSS: path.SafeMSS})(network, address, raw)
+	if errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // dialFailed puts into words why there is no connection.

@@ -183,3 +183,11 @@ func (m *maker) windowRate(window unit.Size) unit.Rate {
 	}
 	return diagnose.WindowRate(window, m.need.rtt) * unit.Rate(m.Streams)
 }
+
+// Unseen gives the receive and send buffer maxima that fill the path, for the
+// administrator of a host whose settings are not known: its own may be larger
+// already.
+func Unseen(in Input) (receive, send unit.Size) {
+	m := newMaker(in)
+	return m.need.receive, m.need.send
+}

@@ -128,7 +128,7 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 			return nil, err
 		}
 		if in.Diagnosis.Verdict.Cause == diagnose.Healthy {
-			return best, nil
+			return t.stretch(ctx, best)
 		}
 		step := t.next(in, tried)
 		if step == nil {
@@ -151,6 +151,7 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 // next is the first planned step that was not tried and that this tune may
 // make. What it may not make becomes advice.
 func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
+	t.adviseUnseen(in)
 	p := plan.Make(in)
 	if len(p.Steps) == 0 { // why nothing can be done is worth knowing
 		for _, note := range p.Notes {
@@ -226,8 +227,37 @@ func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, ca
 	}
 }
 
+// stretch is the last of the climb, on a path that is all but full: each buffer
+// that was raised, doubled once more. One that holds the BDP keeps a path full
+// until the first loss; while that is repaired, the receiver has to hold what
+// comes after it too.
+func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, error) {
+	for _, ch := range slices.Clone(best.config) {
+		in, err := t.input(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		limit, ok := in.Diagnosis.Verdict.Value("path_goodput")
+		if !ok || float64(best.goodput()) >= (1-minEffect)*limit || !t.meter.affords(2) {
+			return best, nil
+		}
+		step := plan.Double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
+		if step == nil {
+			continue
+		}
+		next, err := t.try(ctx, best, *step)
+		if err != nil {
+			return nil, err
+		}
+		if next != nil {
+			best = next
+		}
+	}
+	return best, nil
+}
+
 // leaveOneOut puts back every change without which the path is as fast.
-func (t *tuning) leaveOneOut(ctx context.Context, baseline, best *candidate) (*candidate, error) {
+func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, error) {
 	if len(best.config) < 2 {
 		return best, nil
 	}

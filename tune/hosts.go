@@ -189,9 +189,9 @@ func (c config) with(changes []plan.Change) config {
 			out = append(out, ch)
 			continue
 		}
-		from := out[i].From // as found, not as first tried
+		// From is as found, not as first tried; the first reason still holds.
+		ch.From, ch.Why = out[i].From, out[i].Why+"; "+ch.Why
 		out[i] = ch
-		out[i].From = from
 	}
 	return out
 }

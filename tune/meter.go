@@ -30,11 +30,12 @@ type reading struct {
 // Timing gives how much of a transfer is not measured, and how much is. Twenty
 // round trips take a flow from its initial window of 10 segments through slow
 // start (doubling each RTT: 2^14 segments, a 20 MB window, after 11) and leave
-// time to settle; the lower bounds keep a short path's figures out of the noise
-// of the scheduler, the upper ones keep a very long path affordable.
+// time to settle, and twenty more even out what one loss does; the lower bounds
+// keep a short path's figures out of the noise of the scheduler, the upper ones
+// keep a very long path affordable.
 func Timing(rtt time.Duration) (omit, measured time.Duration) {
 	omit = min(max(20*rtt, 500*time.Millisecond), 5*time.Second)
-	measured = min(max(10*rtt, 1500*time.Millisecond), 4*time.Second)
+	measured = min(max(20*rtt, 1500*time.Millisecond), 4*time.Second)
 	return omit, measured
 }
 

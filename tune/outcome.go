@@ -87,6 +87,7 @@ func (t *tuning) describe(ctx context.Context, baseline *candidate) error {
 	if err != nil {
 		return err
 	}
+	t.adviseUnseen(in)
 	p := plan.Make(in)
 	for _, step := range p.Steps {
 		t.adviseStep(step)
@@ -171,6 +172,30 @@ func (t *tuning) adviseStep(step plan.Step) {
 		}
 		t.advise(Advice{Host: name, Says: says, Commands: commands[name]})
 	}
+}
+
+// adviseUnseen tells the administrator of a far end that does not tell its
+// settings what to raise, when the verdict says that it is the limit (S1: "tell
+// the user that the maximum is too small").
+func (t *tuning) adviseUnseen(in plan.Input) {
+	receive, send := plan.Unseen(in)
+	var name string
+	var most unit.Size
+	switch cause := in.Diagnosis.Verdict.Cause; {
+	case cause == diagnose.ReceiverBuffer && in.Receiver == nil:
+		name, most = "net.ipv4.tcp_rmem", receive
+	case cause == diagnose.SenderBuffer && in.Sender == nil:
+		name, most = "net.ipv4.tcp_wmem", send
+	default:
+		return
+	}
+	t.advise(Advice{
+		Host: t.hosts.far.name,
+		Says: fmt.Sprintf("its buffer maximum is too small for this path: on Linux, let the third value of %s be at least %d (%s); its administrator is to run", name, most, most),
+		Commands: []string{
+			fmt.Sprintf(`sysctl -w %s="$(sysctl -n %s | awk '{print $1, $2, ($3 < %d) ? %d : $3}')"`, name, name, most, most),
+		},
+	})
 }
 
 // adviseFinding passes on what a verdict advises and tune cannot do.

@@ -201,7 +201,7 @@ func (t *tuning) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if best, err = t.leaveOneOut(ctx, baseline, best); err != nil {
+	if best, err = t.leaveOneOut(ctx, best); err != nil {
 		return err
 	}
 	if err := t.prove(ctx, baseline, best); err != nil {

@@ -57,7 +57,7 @@ func inLab(app *app, scenario string) error {
 	if closed := l.Close(); closed != nil {
 		return closed
 	}
-	if failed := (*lab.ExitError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*lab.ExitError](err); ok {
 		return exitCode(failed.Code)
 	}
 	return err

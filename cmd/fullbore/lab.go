@@ -99,8 +99,7 @@ func foreground(app *app, host *lab.Host, command []string) error {
 	cmd := host.Command(context.WithoutCancel(app.ctx), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.stdin, app.stdout, app.stderr
 	err := cmd.RunForeground()
-	var exit *lab.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*lab.ExitError](err); ok {
 		return exitCode(exit.Code)
 	}
 	return err

@@ -106,16 +106,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // conclude prints an error with its hint, and gives the exit code.
 func conclude(stderr io.Writer, err error) int {
-	var code exitCode
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[exitCode](err); ok {
 		return int(code)
 	}
 	if err == nil {
 		return exitDone
 	}
 	_, _ = fmt.Fprintln(stderr, "fullbore:", err)
-	var hint *hinted
-	if errors.As(err, &hint) {
+	if hint, ok := errors.AsType[*hinted](err); ok {
 		if hint.hint != "" {
 			_, _ = fmt.Fprintln(stderr, "  hint:", hint.hint)
 		}

@@ -297,8 +297,7 @@ func runJSON(t *testing.T, document any, args ...string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), self(t), args...)
 	out, err := command.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("fullbore %s: %v\n%s", strings.Join(args, " "), err, failed.Stderr)
 	}
 	if err != nil {
