@@ -91,9 +91,13 @@ func (m *maker) fixed(h *host.Facts, name, option string, asked int, cause strin
 	return i
 }
 
-// within is a buffer maximum that is no less than the system's own and no more
-// than the host's memory allows.
+// within is a buffer maximum that is no less than what the path needs and, where
+// it has to be raised at all, than the system's own, and no more than the host's
+// memory allows.
 func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
+	if present := unit.Size(number(h.Tunables[name], 2)); present >= buffer {
+		return present
+	}
 	buffer = max(buffer, defaultMax(h, name))
 	bound := memoryBound(h, m.Streams)
 	if bound > 0 && buffer > bound {

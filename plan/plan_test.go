@@ -101,6 +101,10 @@ func TestMake(t *testing.T) {
 			in.Path = between(unit.Gbps, 150*time.Microsecond)
 			in.Receiver = linux("b", "tcp_rmem", "4096 24576 24576")
 		}, []string{"b ipv4.tcp_rmem = 4096 24576 33554432 -> 965 Mb/s"}, ""},
+		{"enough is left alone, also below the default", func(in *Input) {
+			in.Path = between(unit.Gbps, 150*time.Microsecond)
+			in.Receiver = linux("b", "tcp_rmem", "4096 131072 16777216")
+		}, nil, ""},
 		{"an old kernel's short path gets what it needs", func(in *Input) {
 			in.Path = between(unit.Gbps, ms)
 			in.Receiver = linux("b", "tcp_rmem", "4096 24576 24576")

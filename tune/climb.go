@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
@@ -63,7 +64,7 @@ func (t *tuning) measure(ctx context.Context, c *candidate) error {
 func (t *tuning) baseline(ctx context.Context) (*candidate, error) {
 	if !t.meter.affords(2) {
 		return nil, fmt.Errorf("%w: %v of test traffic; on this path one transfer takes %v and a baseline needs two, so use --budget %v or more",
-			ErrBudget, t.o.Budget, t.meter.cost(), 8*t.meter.cost())
+			ErrBudget, t.o.Budget, t.meter.cost().Round(100*time.Millisecond), (8 * t.meter.cost()).Round(time.Second))
 	}
 	t.o.Watch.Phase("measure as it is now")
 	baseline := &candidate{}

@@ -22,7 +22,7 @@ import (
 func inLab(app *app, scenario string) error {
 	s, err := lab.Load(scenario)
 	if err != nil {
-		return &hinted{err: err, hint: "see fullbore lab list", code: exitUsage}
+		return &hinted{err: err, code: exitUsage}
 	}
 	self, err := os.Executable()
 	if err != nil {

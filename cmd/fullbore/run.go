@@ -72,6 +72,18 @@ func usageError(format string, args ...any) error {
 	return &hinted{err: fmt.Errorf(format, args...), hint: "see fullbore --help", code: exitUsage}
 }
 
+// misused makes a usage error of what the parser says, with the help of the verb
+// that was meant.
+func misused(err error) error {
+	hint := "see fullbore --help"
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
+		if node := parse.Context.Selected(); node != nil {
+			hint = "see fullbore " + node.Path() + " --help"
+		}
+	}
+	return &hinted{err: err, hint: hint, code: exitUsage}
+}
+
 // run is the program: main without the process around it.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -98,7 +110,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exited
 	}
 	if err != nil {
-		return conclude(stderr, usageError("%w", err))
+		return conclude(stderr, misused(err))
 	}
 	err = parsed.Run(&app{ctx: ctx, args: args, stdin: stdin, stdout: stdout, stderr: stderr})
 	return conclude(stderr, err)
