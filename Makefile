@@ -8,5 +8,6 @@ build: ## one static binary, ./fullbore
 test: ## all tests, one package at a time: the lab's measure, and must not disturb each other
 	go test -p 1 ./...
 
-bench-lab: ## what the lab's path can carry, and how exactly (docs/lab.md)
-	go test -run '^$$' -bench . -benchtime 5s -count 5 ./lab/wire
+bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
+	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire
+	go test -run '^$$' -bench Tune -benchtime 1x ./cmd/fullbore

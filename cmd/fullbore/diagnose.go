@@ -56,7 +56,8 @@ func (c *diagnoseCmd) Run(app *app) error {
 
 // examine measures the path and one transfer, and diagnoses: all that a plan is
 // made from. The far host's facts are part of it where it tells them.
-func examine(ctx context.Context, far *peer.Client, d bulk.Direction, streams int, watch tune.Watcher) (plan.Input, *bulk.Result, error) {
+func examine(ctx context.Context, far *peer.Client, d bulk.Direction, streams int, watch watcher) (plan.Input, *bulk.Result, error) {
+	defer watch.end()
 	in := plan.Input{Direction: d, Streams: streams}
 	near, err := host.Collect(ctx)
 	if err != nil {

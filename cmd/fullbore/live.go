@@ -14,9 +14,15 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
+// watcher shows progress; end leaves the terminal ready for what comes next.
+type watcher interface {
+	tune.Watcher
+	end()
+}
+
 // newWatcher shows progress on stderr: one line that moves on a terminal, plain
 // lines anywhere else, nothing when quiet.
-func newWatcher(stderr io.Writer, quiet bool) tune.Watcher {
+func newWatcher(stderr io.Writer, quiet bool) watcher {
 	if quiet {
 		return silent{}
 	}
@@ -32,6 +38,7 @@ type silent struct{}
 func (silent) Phase(string)           {}
 func (silent) Progress(bulk.Progress) {}
 func (silent) Result(string)          {}
+func (silent) end()                   {}
 
 // plain writes a line for each phase and result, and the rate every two seconds.
 type plain struct {
@@ -76,6 +83,8 @@ func (s smoothed) rate() unit.Rate {
 	return sum / unit.Rate(max(1, len(s)))
 }
 
+func (p *plain) end() {}
+
 // live redraws one line: what is being tried, the rate now, a sparkline.
 type live struct {
 	w     *os.File
@@ -111,6 +120,8 @@ func (l *live) Progress(p bulk.Progress) {
 func (l *live) Result(text string) {
 	_, _ = fmt.Fprintf(l.w, "\r\x1b[K\x1b[1m%s\x1b[0m\n    %s\n", l.fit(l.phase, 0), text)
 }
+
+func (l *live) end() { _, _ = fmt.Fprint(l.w, "\r\x1b[K") }
 
 func (l *live) draw() {
 	l.drawn = time.Now()

@@ -293,7 +293,7 @@ func output(t *testing.T, h *lab.Host, args ...string) ([]byte, error) {
 }
 
 // runJSON runs fullbore outside any lab and decodes its JSON.
-func runJSON(t *testing.T, document any, args ...string) {
+func runJSON(t testing.TB, document any, args ...string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), self(t), args...)
 	out, err := command.Output()
@@ -308,7 +308,7 @@ func runJSON(t *testing.T, document any, args ...string) {
 	}
 }
 
-func self(t *testing.T) string {
+func self(t testing.TB) string {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
