@@ -5,79 +5,102 @@ import (
 	"time"
 )
 
-// meter counts the bytes of one stream and divides them into omitted and
-// measured ones. One thread writes it; the sampler reads only bytes and
-// measuring, and writes only waiting. All times are since the start of the
-// transfer.
-type meter struct {
-	omit    time.Duration
-	entered func() // called once, when the measured time begins
-
-	begun   bool
-	first   time.Duration // the stream began
-	from    time.Duration // the measured time began
-	last    time.Duration // the last byte
-	omitted int64
-
-	_         [64]byte // what follows has a cache line of its own: the sampler must not slow the data
-	bytes     atomic.Int64
-	measuring atomic.Bool
-	waiting   atomic.Bool // data has come that waits behind a lost packet
-	_         [64]byte
+// window is the measured time of all streams that go one way. It is one for all
+// of them: otherwise a stream that began later would have the path to itself
+// when the others are done, and the sum of their rates would be more than the
+// path carries. All times are since the start of the transfer.
+type window struct {
+	omit  time.Duration
+	first atomic.Int64 // ns: a sender started, or a receiver had its first byte; 0: not yet
+	from  atomic.Int64 // ns: the measured time began; 0: not yet
 }
 
 // settle is how much longer than asked the omitted time may last, as a share of
-// it and in all: data that waited behind a lost packet is read in one go once
+// it and in all: data that waits behind a lost packet is read in one go once
 // that packet is repeated, megabytes on a long path, and would count for more
 // than the path can carry if the measured time began just before.
 const (
 	settleShare = 2 // half as long
 	settleMost  = time.Second
+	settleLook  = 10 * time.Millisecond // between looks whether the measured time can begin
 )
 
-// begin starts the stream's clock: a sender's when it starts, a receiver's with
-// its first byte.
-func (m *meter) begin(now time.Duration) {
-	m.begun = true
-	m.first, m.last = now, now
-	if m.omit == 0 {
-		m.measure(now)
+// begin starts the clock, for the first stream that does.
+func (w *window) begin(now time.Duration) {
+	now = max(1, now)
+	if w.first.CompareAndSwap(0, int64(now)) && w.omit == 0 {
+		w.from.Store(int64(now))
 	}
 }
 
-// count adds n bytes that were moved just now.
-func (m *meter) count(n int, now time.Duration) {
-	if !m.begun {
-		m.begin(now)
+// open begins the measured time once the omitted one is over and no data waits
+// behind a lost packet, and says whether it has begun. One goroutine calls it,
+// every settleLook.
+func (w *window) open(now time.Duration, waiting func() bool) bool {
+	first := time.Duration(w.first.Load())
+	switch {
+	case w.from.Load() != 0:
+		return true
+	case first == 0 || now-first < w.omit:
+		return false
+	case now-first < w.omit+min(w.omit/settleShare, settleMost) && waiting():
+		return false
 	}
+	w.from.Store(int64(now))
+	return true
+}
+
+// isOpen says whether now lies in the measured time.
+func (w *window) isOpen(now time.Duration) bool {
+	from := time.Duration(w.from.Load())
+	return from != 0 && now >= from
+}
+
+// meter counts the bytes of one stream and divides them into omitted and
+// measured ones. One thread writes it; the sampler reads only bytes.
+type meter struct {
+	window    *window
+	measuring bool          // this stream is in the measured time
+	last      time.Duration // the last byte
+	omitted   int64
+
+	_     [64]byte // what follows has a cache line of its own: the sampler must not slow the data
+	bytes atomic.Int64
+	_     [64]byte
+}
+
+// count adds n bytes that were moved just now. Those that come with the end of
+// the omitted time are of it: they were sent before.
+func (m *meter) count(n int, now time.Duration) {
 	m.bytes.Add(int64(n))
 	m.last = now
-	if !m.measuring.Load() {
-		m.omitted += int64(n)
-		m.tick(now)
+	if m.measuring {
+		return
 	}
+	m.window.begin(now)
+	if m.window.omit > 0 {
+		m.omitted += int64(n)
+	}
+	m.tick(now)
 }
 
 // tick looks at the clock: the omitted time ends whether or not bytes move.
 func (m *meter) tick(now time.Duration) {
-	if !m.begun || m.measuring.Load() || now-m.first < m.omit {
-		return
-	}
-	if !m.waiting.Load() || now-m.first >= m.omit+min(m.omit/settleShare, settleMost) {
-		m.measure(now)
-	}
+	m.measuring = m.measuring || m.window.isOpen(now)
 }
 
-func (m *meter) measure(now time.Duration) {
-	m.from = now
-	m.measuring.Store(true)
-	m.entered()
+// began is when the measured time began; 0 if the stream was never in it.
+func (m *meter) began() time.Duration {
+	if !m.measuring {
+		return 0
+	}
+	return time.Duration(m.window.from.Load())
 }
 
 // measured is how long the measured time has lasted by now.
 func (m *meter) measured(now time.Duration) time.Duration {
-	if !m.measuring.Load() {
+	if !m.measuring {
 		return 0
 	}
-	return now - m.from
+	return now - m.began()
 }

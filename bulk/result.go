@@ -90,7 +90,7 @@ func (r *Result) Goodput(d Direction) unit.Rate {
 		// other: what counts is from the first byte of all to the last.
 		return together(receivers)
 	}
-	// All streams are measured for the same time, near enough at the same time.
+	// All streams are measured over the same time.
 	var rate unit.Rate
 	for _, s := range receivers {
 		rate += unit.RateOf(s.Bytes, s.Elapsed)

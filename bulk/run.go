@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +44,9 @@ func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), pat
 	end.Host, _ = os.Hostname()
 	t := &transfer{
 		spec: spec, length: cmp.Or(spec.Length, DefaultLength), patience: patience,
-		ended: make(chan *stream, len(conns)), measuring: make(chan struct{}),
+		ended: make(chan *stream, len(conns)),
 	}
+	t.sent.omit, t.received.omit = spec.Omit, spec.Omit
 	err := t.open(conns)
 	if err == nil {
 		err = t.run(ctx, watch, &end)
@@ -73,8 +73,7 @@ type transfer struct {
 
 	heard atomic.Int64 // when the peer last gave a sign of life on any stream: ns since start
 
-	measuring     chan struct{} // closed when the measured time begins
-	onceMeasuring sync.Once
+	sent, received window // of the streams that this end sends, and receives, on
 }
 
 // open takes conns over.
@@ -111,8 +110,10 @@ func (t *transfer) newStream(conn Conn, share int64) (*stream, error) {
 		ID: conn.ID, Sender: conn.Sender,
 		Local: conn.TCP.LocalAddr().String(), Remote: conn.TCP.RemoteAddr().String(),
 	}
-	s.meter.omit = t.spec.Omit
-	s.meter.entered = func() { t.onceMeasuring.Do(func() { close(t.measuring) }) }
+	s.meter.window = &t.received
+	if conn.Sender {
+		s.meter.window = &t.sent
+	}
 	var err error
 	s.sock, err = newSocket(conn.TCP, t.patience, conn.Sender)
 	return s, err
@@ -173,7 +174,9 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 	}
 	ticker := time.NewTicker(cmp.Or(t.spec.Interval, DefaultInterval))
 	defer ticker.Stop()
-	measuring := t.measuring
+	settling := time.NewTicker(settleLook)
+	defer settling.Stop()
+	measuring := false
 	for live := len(t.streams); live > 0; {
 		select {
 		case s := <-t.ended:
@@ -191,9 +194,14 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 			if watch != nil {
 				watch(sampler.progress)
 			}
-		case <-measuring:
-			cpu, cpuErr = host.ReadCPU()
-			measuring = nil
+		case <-settling.C:
+			now := t.now()
+			sending := t.sent.open(now, func() bool { return false })
+			receiving := t.received.open(now, t.waiting)
+			if !measuring && (sending || receiving) {
+				measuring = true
+				cpu, cpuErr = host.ReadCPU()
+			}
 		}
 	}
 
@@ -211,6 +219,21 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 		err = t.complete()
 	}
 	return err
+}
+
+// waiting says whether data has come that waits behind a lost packet.
+func (t *transfer) waiting() bool {
+	for _, s := range t.streams {
+		if s.Sender || s.done {
+			continue
+		}
+		var now Sample
+		s.sock.inspect(&now)
+		if now.held() {
+			return true
+		}
+	}
+	return false
 }
 
 // complete checks that a receiver has got all bytes of a transfer of bytes.

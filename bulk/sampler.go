@@ -110,11 +110,12 @@ func (p *sampler) advance(now time.Duration) {
 
 // look is the state of the stream now.
 func (s *stream) look(now time.Duration) Sample {
-	sample := Sample{At: now, Omitted: !s.meter.measuring.Load(), Bytes: s.meter.bytes.Load()}
+	sample := Sample{At: now, Omitted: !s.meter.window.isOpen(now), Bytes: s.meter.bytes.Load()}
 	s.sock.inspect(&sample)
-	if !s.Sender {
-		// While a packet is missing, all that come after it are out of order.
-		s.meter.waiting.Store(sample.TCP.RcvOooPack != s.latest.TCP.RcvOooPack)
-	}
 	return sample
 }
+
+// held says whether the kernel holds more received data than what it can give
+// to the application, which makes up at least half of the memory it takes: the
+// rest came after a packet that is missing.
+func (s *Sample) held() bool { return s.Mem.RecvAlloc > 2*s.Unread }

@@ -83,7 +83,7 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 // send writes until the receiver has had its time and resets the connection,
 // or until the stream's share of the bytes is written and acknowledged.
 func (s *stream) send(ctx context.Context, t *transfer) error {
-	s.meter.begin(t.now())
+	s.meter.window.begin(t.now())
 	length := t.writer.length(len(t.payload))
 	left := s.share
 	t.hear(t.now())
@@ -177,7 +177,7 @@ func (s *stream) finish(graceful bool) {
 	m := &s.meter
 	s.record.Omitted = m.omitted
 	s.record.Bytes = m.bytes.Load() - m.omitted
-	s.record.Began = m.from
+	s.record.Began = m.began()
 	s.record.Elapsed = max(0, m.measured(m.last)) // below 0: nothing came in the measured time
 	s.sock.describe(&s.record)
 	s.record.MSS = int(s.latest.TCP.SndMSS)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -275,6 +276,26 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("state is %s", set.State)
 	}
 	wantValue(t, w, rmem, before[rmem])
+}
+
+// On a full disk a request touches nothing, but the deadline holds all the same.
+func TestDeadlineOnAFullDisk(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	before := w.values()
+	id := begin(t, m, Setting{rmem, bigger})
+	m.write = func(string, []byte) error { return syscall.ENOSPC }
+	_, err := m.Revert(t.Context(), id)
+	wantErr(t, err, syscall.ENOSPC, "write journal")
+	wantValue(t, w, rmem, bigger)
+	w.now = w.now.Add(minute)
+	wantErr(t, m.Expire(t.Context()), syscall.ENOSPC, "its values are restored")
+	if diff := cmp.Diff(before, w.values()); diff != "" {
+		t.Errorf("late, but (-before +after):\n%s", diff)
+	}
+	if set := get(t, w.manager(t), id); set.State != Reverted { // there is room again
+		t.Errorf("state is %s", set.State)
+	}
 }
 
 func TestReboot(t *testing.T) {

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -197,7 +198,7 @@ func (l *ledger) find(id string) (*Set, error) {
 		return set, nil
 	}
 	_, err := readSet(l.dir, id) // says what is wrong with it
-	return nil, err
+	return nil, cmp.Or(err, l.bad, ErrUnknown)
 }
 
 // here reports whether the set's tunables are those of this network namespace.

@@ -84,10 +84,13 @@ func (l *ledger) lateNote(set *Set) string {
 }
 
 // revert restores what is still the set's. It is written down first, so that a
-// revert that is cut short is taken up again.
+// revert that is cut short is taken up again. A set that is late is due in any
+// case, so its values come back even where nothing can be written, as on a full
+// disk.
 func (l *ledger) revert(set *Set, note string) error {
+	late := set.Open() && l.late(set)
 	set.State, set.Deadline, set.Note = Applying, l.now(), note
-	if err := l.save(set); err != nil {
+	if err := l.save(set); err != nil && !late {
 		return err
 	}
 	gone := set.BootID != l.boot && !set.Persist // with the boot, all that was live
@@ -114,7 +117,10 @@ func (l *ledger) revert(set *Set, note string) error {
 		set.State = Lost
 		set.Note = sentence(set.Note, strings.Join(lost, ", ")+" was changed by someone else since, and left alone")
 	}
-	return l.save(set)
+	if err := l.save(set); err != nil {
+		return fmt.Errorf("change set %s: its values are restored, but this cannot be written down: %w", set.ID, err)
+	}
+	return nil
 }
 
 // restore gives the tunable its old value, if it has one that the set gave it.

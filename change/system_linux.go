@@ -19,7 +19,11 @@ import (
 // something holds meanwhile. It waits a little for another holder, then names
 // it in its error.
 func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(), err error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	path := filepath.Join(dir, "lock")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, unix.EROFS) { // a set that is late is reverted all the same
+		file, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock change sets: %w", err)
 	}

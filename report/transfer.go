@@ -17,8 +17,8 @@ func Transfer(w io.Writer, r *bulk.Result) {
 		if d == bulk.Reverse {
 			from, to = to, from
 		}
-		t.row("goodput", fmt.Sprintf("%s  %s to %s, %d streams, %s received",
-			r.Goodput(d), from, to, len(r.Receivers(d)), unit.Size(r.Received(d))))
+		t.row("goodput", fmt.Sprintf("%s  %s to %s, %s, %s received",
+			r.Goodput(d), from, to, count(len(r.Receivers(d)), "stream"), unit.Size(r.Received(d))))
 		for _, s := range r.Senders(d) {
 			if n := len(s.Samples); n > 0 && s.Samples[n-1].TCP.Length > 0 {
 				last := s.Samples[n-1].TCP
@@ -69,4 +69,12 @@ func directions(r *bulk.Result) []bulk.Direction {
 		return []bulk.Direction{bulk.Forward, bulk.Reverse}
 	}
 	return []bulk.Direction{r.Spec.Direction}
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

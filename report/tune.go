@@ -31,8 +31,12 @@ func Tune(w io.Writer, r *tune.Result) {
 		t.row("cause", fmt.Sprintf("%s (%.0f %% sure)", r.Verdict.Cause, 100*r.Verdict.Confidence))
 		t.text(r.Verdict.Says)
 	}
+	kept := "kept"
+	if r.Apply == tune.ApplyNone {
+		kept = "helps"
+	}
 	for i, o := range r.Kept {
-		t.row(first(i, "kept"), fmt.Sprintf("%s on %s: %s -> %s", o.Tunable, o.Host, o.From, o.To))
+		t.row(first(i, kept), fmt.Sprintf("%s on %s: %s -> %s", o.Tunable, o.Host, o.From, o.To))
 		t.text("why: " + o.Why)
 		t.text("effect: " + o.Effect)
 		t.text("source: " + o.Source)
@@ -58,6 +62,9 @@ func Tune(w io.Writer, r *tune.Result) {
 	for i, s := range r.ChangeSets {
 		t.row(first(i, "undo"), fmt.Sprintf("on %s: %s", s.Host, s.Undo))
 	}
+	if r.Apply == tune.ApplyNone && len(r.Kept) > 0 {
+		t.row("now", "both hosts are as they were: all was put back, as asked")
+	}
 	t.row("traffic", fmt.Sprintf("%.0f s of transfers, %s", r.TestSeconds, unit.Size(r.TestBytes)))
 }
 
@@ -73,7 +80,7 @@ func describePath(r *tune.Result) string {
 }
 
 func describeFigure(f tune.Figure, latency float64) string {
-	return fmt.Sprintf("%-10s (%d runs; latency under load %.3g ms, %.2g %% sent again)", f.Goodput, len(f.Runs), latency, 100*f.Retrans)
+	return fmt.Sprintf("%-10s (%s; latency under load %.3g ms, %.2g %% sent again)", f.Goodput, count(len(f.Runs), "run"), latency, 100*f.Retrans)
 }
 
 // factor writes a gain as a person would: "+5 %" or "x 120".

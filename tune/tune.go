@@ -92,6 +92,7 @@ type Result struct {
 	GainCI95    [2]float64        `json:"gain_ci95"`
 	Verdict     diagnose.Finding  `json:"verdict"`             // of the path as it was found
 	Remaining   *diagnose.Finding `json:"remaining,omitempty"` // what limits now, if changes were kept
+	Apply       Mode              `json:"apply"`               // what became of the kept changes; none: proven, then put back
 	Kept        []Outcome         `json:"kept"`
 	PutBack     []Outcome         `json:"put_back"`
 	Advice      []Advice          `json:"advice"`
@@ -150,12 +151,15 @@ var ErrBudget = errors.New("budget is too small")
 // both hosts are as they were; the result then holds what was measured.
 func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
 	t := &tuning{near: near, far: far, o: o, effects: map[string]string{}, result: &Result{
-		Schema: ResultSchema, Direction: o.Direction,
+		Schema: ResultSchema, Direction: o.Direction, Apply: o.Apply,
 		Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
 	}}
 	err := t.run(ctx)
 	if err != nil {
 		t.result.Interrupted = err.Error()
+		if errors.Is(err, context.Canceled) {
+			t.result.Interrupted = "stopped by a signal"
+		}
 		t.result.Kept = []Outcome{}
 	}
 	return t.result, err

@@ -54,12 +54,8 @@ func (c *revertCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	undo, err := c.choose(app.ctx, manager)
-	if err != nil {
-		return err
-	}
+	undo, failed := c.choose(app.ctx, manager)
 	var done []change.Set
-	var failed error
 	for _, id := range undo {
 		set, err := manager.Revert(app.ctx, id)
 		if err != nil {
@@ -76,23 +72,21 @@ func (c *revertCmd) Run(app *app) error {
 	return changeError(failed)
 }
 
-// choose gives the ids of what is to be reverted, newest first.
+// choose gives the ids of what is to be reverted, newest first. With all, an
+// error names what cannot be read; the others are given all the same.
 func (c *revertCmd) choose(ctx context.Context, manager *change.Manager) ([]string, error) {
 	switch {
 	case c.ID != "":
 		return []string{c.ID}, nil
 	case c.All:
 		sets, err := manager.List(ctx)
-		if err != nil {
-			return nil, changeError(err)
-		}
 		var ids []string
 		for _, set := range sets {
 			if set.Kept() {
 				ids = append(ids, set.ID)
 			}
 		}
-		return ids, nil
+		return ids, err
 	default:
 		set, err := newest(ctx, manager, "to revert", (*change.Set).Kept)
 		if err != nil {
@@ -203,8 +197,12 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 		state += ", also after a reboot"
 	case set.State == change.Confirmed:
 		state += ", until the next reboot"
-	case set.Open():
-		state += fmt.Sprintf(", reverts in %v unless confirmed", max(0, set.Deadline.Sub(now)).Round(time.Second))
+	case set.Open() && !set.Deadline.After(now):
+		state += ", to be reverted at once"
+	case set.State == change.Live:
+		state += fmt.Sprintf(", reverts in %v unless confirmed", set.Deadline.Sub(now).Round(time.Second))
+	case set.Open(): // cut short, or still at it: there is nothing to confirm
+		state += fmt.Sprintf(", reverts in %v", set.Deadline.Sub(now).Round(time.Second))
 	}
 	fmt.Fprintf(w, "%s  %s, %s old: %s\n", set.ID, state, age(now.Sub(set.Created)), set.Reason)
 	if set.Note != "" {
@@ -218,7 +216,7 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 		return err
 	}
 	var err error
-	if set.Open() {
+	if set.State == change.Live && set.Deadline.After(now) {
 		_, err = fmt.Fprintf(w, "  keep it: fullbore confirm %s\n", set.ID)
 	}
 	if set.Kept() {
