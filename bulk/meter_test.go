@@ -3,50 +3,90 @@ package bulk
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestMeter(t *testing.T) {
 	type step struct {
-		at    time.Duration
-		bytes int // 0: only the clock
+		at      time.Duration
+		bytes   [2]int // on two streams of one direction
+		waiting bool   // data waits behind a lost packet
 	}
-	const s = time.Second
+	type count struct {
+		Omitted, Total int64
+		Measured       time.Duration // at the last step
+	}
+	const s, ms = time.Second, time.Millisecond
+	one := func(at time.Duration, bytes int) step { return step{at: at, bytes: [2]int{bytes}} }
 	for name, test := range map[string]struct {
-		omit           time.Duration
-		steps          []step
-		omitted, total int64
-		measured       time.Duration // at the last step
+		omit  time.Duration
+		steps []step
+		want  [2]count
 	}{
-		"nothing came":                     {0, []step{{1 * s, 0}}, 0, 0, 0},
-		"without omit the first counts":    {0, []step{{3 * s, 10}, {4 * s, 10}}, 0, 20, 1 * s},
-		"the omitted time has its own":     {2 * s, []step{{1 * s, 5}, {2 * s, 5}, {3 * s, 5}, {5 * s, 7}}, 15, 22, 2 * s},
-		"it ends while nothing moves":      {2 * s, []step{{1 * s, 5}, {3 * s, 0}, {9 * s, 7}}, 5, 12, 6 * s},
-		"it ends before it was over":       {2 * s, []step{{1 * s, 5}, {2 * s, 5}}, 10, 10, 0},
-		"silence before does not count":    {2 * s, []step{{1 * s, 0}, {8 * s, 0}, {9 * s, 5}}, 5, 5, 0},
-		"measured time is entered once":    {0, []step{{1 * s, 1}, {2 * s, 0}, {3 * s, 1}, {4 * s, 0}}, 0, 2, 3 * s},
-		"omitted bytes stop at the border": {1 * s, []step{{0, 1}, {1 * s, 1}, {1*s + 1, 1}}, 2, 3, 1},
+		"nothing came": {0, []step{one(1*s, 0)}, [2]count{}},
+		"without omit the first byte counts": {0, []step{one(3*s, 10), one(4*s, 10)},
+			[2]count{{0, 20, 1 * s}, {0, 0, 1 * s}}},
+		"without omit a later stream has the time of the first": {0, []step{one(3*s, 10), {at: 5 * s, bytes: [2]int{10, 10}}},
+			[2]count{{0, 20, 2 * s}, {0, 10, 2 * s}}},
+		"bytes at the end of the omitted time are of it": {2 * s, []step{one(1*s, 5), one(2*s, 5), one(3*s, 5), one(5*s, 7)},
+			[2]count{{15, 22, 2 * s}, {0, 0, 2 * s}}},
+		"it ends while nothing moves": {2 * s, []step{one(1*s, 5), one(3*s, 0), one(9*s, 7)},
+			[2]count{{5, 12, 6 * s}, {0, 0, 6 * s}}},
+		"it is not over yet": {2 * s, []step{one(1*s, 5), one(2*s, 5)},
+			[2]count{{10, 10, 0}, {}}},
+		"silence before does not count": {2 * s, []step{one(1*s, 0), one(8*s, 0), one(9*s, 5)},
+			[2]count{{5, 5, 0}, {}}},
+		"both streams are measured for the same time": {1 * s, []step{one(1*s, 1), {at: 1900 * ms, bytes: [2]int{0, 1}}, {at: 2 * s, bytes: [2]int{1, 1}}, {at: 4 * s, bytes: [2]int{1, 1}}},
+			[2]count{{2, 3, 2 * s}, {2, 3, 2 * s}}},
+		"data that waits is waited for": {2 * s, []step{one(1*s, 5), {at: 3 * s, waiting: true}, one(3300*ms, 1000), one(4300*ms, 5)},
+			[2]count{{1005, 1010, 1 * s}, {0, 0, 1 * s}}},
+		"but not beyond half of the omitted time": {1 * s, []step{one(1*s, 5), {at: 2 * s, waiting: true}, {at: 2499 * ms, waiting: true}, {at: 2500 * ms, waiting: true}, one(3500*ms, 5)},
+			[2]count{{5, 10, 1 * s}, {0, 0, 1 * s}}},
+		"nor beyond a second": {10 * s, []step{one(1*s, 5), {at: 11999 * ms, waiting: true}, {at: 12 * s, waiting: true}, one(13*s, 5)},
+			[2]count{{5, 10, 1 * s}, {0, 0, 1 * s}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entered := 0
-			m := &meter{omit: test.omit, entered: func() { entered++ }}
+			w := &window{omit: test.omit}
+			meters := [2]meter{{window: w}, {window: w}}
 			var now time.Duration
 			for _, step := range test.steps {
 				now = step.at
-				if step.bytes > 0 {
-					m.count(step.bytes, now)
-				} else {
-					m.tick(now)
+				for i, bytes := range step.bytes {
+					if bytes > 0 {
+						meters[i].count(bytes, now)
+					}
+				}
+				w.open(now, func() bool { return step.waiting })
+				for i := range meters {
+					meters[i].tick(now)
 				}
 			}
-			if m.omitted != test.omitted || m.bytes.Load() != test.total {
-				t.Errorf("omitted %d of %d bytes, want %d of %d", m.omitted, m.bytes.Load(), test.omitted, test.total)
+			var got [2]count
+			for i := range meters {
+				got[i] = count{meters[i].omitted, meters[i].bytes.Load(), meters[i].measured(now)}
 			}
-			if got := m.measured(now); got != test.measured {
-				t.Errorf("measured %v, want %v", got, test.measured)
-			}
-			if measuring := m.measuring.Load(); entered > 1 || measuring != (entered == 1) {
-				t.Errorf("entered the measured time %d times, measuring %v", entered, measuring)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		alloc, unread int
+		want          bool
+	}{
+		"nothing":                         {0, 0, false},
+		"all of it can be read":           {45888, 41992, false},
+		"packets of 1448 bytes take 2304": {23040, 14480, false},
+		"none of it can be read":          {3163392, 0, true},
+		"a little of it can be read":      {3163392, 14480, true},
+	} {
+		sample := Sample{Unread: test.unread, Mem: SockMem{RecvAlloc: test.alloc}}
+		if got := sample.held(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

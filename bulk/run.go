@@ -25,8 +25,8 @@ const Patience = 4 * time.Second
 // connections.
 //
 // A transfer with Spec.Bytes ends when the receiver has read them all. Any
-// other is ended by the receiver: each stream's clock starts with its first
-// byte, and after Omit and Duration it resets the connection, so that the
+// other is ended by the receiver: its clock starts with the first byte on any
+// stream, and after Omit and Duration it resets the connections, so that the
 // sender stops at once and nothing buffered is waited for. A sender whose
 // connection is reset earlier, or not within Patience after its time, fails;
 // so does an end for which nothing moves for Patience. When ctx is done, Run
@@ -201,6 +201,9 @@ func (t *transfer) run(ctx context.Context, watch func(Progress), end *End) erro
 			if !measuring && (sending || receiving) {
 				measuring = true
 				cpu, cpuErr = host.ReadCPU()
+			}
+			if sending && receiving || measuring && t.spec.Direction != Both {
+				settling.Stop()
 			}
 		}
 	}

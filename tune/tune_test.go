@@ -1,0 +1,284 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// book is a change.Host that writes down what it is asked to do.
+type book struct {
+	asked []string
+	fails string // the call that fails
+}
+
+func (b *book) note(format string, args ...any) error {
+	line := fmt.Sprintf(format, args...)
+	b.asked = append(b.asked, line)
+	if b.fails != "" && strings.HasPrefix(line, b.fails) {
+		return errors.New("no")
+	}
+	return nil
+}
+
+func (b *book) Begin(context.Context, string, time.Duration) (string, error) {
+	return "1", b.note("begin")
+}
+
+func (b *book) Apply(_ context.Context, id string, settings []change.Setting) error {
+	return b.note("apply %s %v", id, settings)
+}
+
+func (b *book) PutBack(_ context.Context, id string, tunables ...string) error {
+	return b.note("put back %s %v", id, tunables)
+}
+
+func (b *book) Renew(_ context.Context, id string) error { return b.note("renew %s", id) }
+
+func (b *book) Confirm(_ context.Context, id string, persist bool) error {
+	return b.note("confirm %s %v", id, persist)
+}
+
+func (b *book) Revert(ctx context.Context, id string) (*change.Set, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return &change.Set{}, b.note("revert %s", id)
+}
+
+func (b *book) List(context.Context) ([]change.Set, error) { return nil, nil }
+
+func newEnd(name string, b *book) *end {
+	return &end{name: name, facts: &host.Facts{Name: name}, changes: b, live: map[string]string{}}
+}
+
+func set(host, tunable, to string) plan.Change {
+	return plan.Change{Host: host, Tunable: tunable, From: "1", To: to}
+}
+
+// Both hosts are brought to just what a configuration says, with no call more
+// than that takes.
+func TestHostsBring(t *testing.T) {
+	near, far := &book{}, &book{}
+	h := &hosts{near: newEnd("a", near), far: newEnd("b", far)}
+	for _, c := range []config{
+		nil,
+		{set("b", "rmem", "2")},
+		{set("b", "rmem", "4"), set("a", "wmem", "2")},
+		{set("b", "rmem", "4"), set("a", "wmem", "2")},
+		{set("a", "wmem", "2")},
+	} {
+		if err := h.bring(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A host whose set stands is told so each time, or its deadline would pass.
+	want := []string{"begin", "apply 1 [{wmem 2}]", "renew 1", "renew 1"}
+	if d := cmp.Diff(want, near.asked); d != "" {
+		t.Errorf("near host (-want +got):\n%s", d)
+	}
+	want = []string{"begin", "apply 1 [{rmem 2}]", "apply 1 [{rmem 4}]", "renew 1", "put back 1 [rmem]"}
+	if d := cmp.Diff(want, far.asked); d != "" {
+		t.Errorf("far host (-want +got):\n%s", d)
+	}
+}
+
+// However a tuning ends, both hosts are dealt with, also after Ctrl-C and when
+// one of them fails.
+func TestHostsEnd(t *testing.T) {
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for _, test := range []struct {
+		name      string
+		kept      bool
+		nearFails string
+		near, far []string
+	}{
+		{"kept", true, "", nil, nil},
+		{"interrupted", false, "", []string{"revert 1"}, []string{"revert 1"}},
+		{"interrupted, and one host does not answer", false, "revert", []string{"revert 1"}, []string{"revert 1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			near, far := &book{fails: test.nearFails}, &book{}
+			h := &hosts{near: newEnd("a", near), far: newEnd("b", far)}
+			if err := h.bring(t.Context(), config{set("a", "wmem", "2"), set("b", "rmem", "2")}); err != nil {
+				t.Fatal(err)
+			}
+			near.asked, far.asked = nil, nil
+			if err := h.end(ended, test.kept); (err != nil) != (test.nearFails != "") {
+				t.Errorf("end: %v", err)
+			}
+			if d := cmp.Diff([][]string{test.near, test.far}, [][]string{near.asked, far.asked}); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A set that is left empty, because nothing in it helped, is not kept.
+func TestHostsEndEmpty(t *testing.T) {
+	near := &book{}
+	h := &hosts{near: newEnd("a", near), far: newEnd("b", &book{})}
+	for _, c := range []config{{set("a", "wmem", "2")}, nil} {
+		if err := h.bring(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.end(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if last := near.asked[len(near.asked)-1]; last != "revert 1" {
+		t.Errorf("the last call is %q, want the empty set reverted", last)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	var c config
+	c = c.with([]plan.Change{{Host: "b", Tunable: "rmem", From: "1", To: "2", Why: "BDP"}})
+	c = c.with([]plan.Change{{Host: "a", Tunable: "wmem", From: "1", To: "2"}})
+	c = c.with([]plan.Change{{Host: "b", Tunable: "rmem", From: "2", To: "4", Why: "it helped"}})
+	want := config{
+		{Host: "b", Tunable: "rmem", From: "1", To: "4", Why: "BDP; it helped"},
+		{Host: "a", Tunable: "wmem", From: "1", To: "2"},
+	}
+	if d := cmp.Diff(want, c); d != "" {
+		t.Errorf("with (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want[1:], c.without(want[0])); d != "" {
+		t.Errorf("without (-want +got):\n%s", d)
+	}
+	if len(c) != 2 {
+		t.Error("without changed the configuration that it was asked of")
+	}
+}
+
+// path is a far end whose transfers reach what a list says, one after the other.
+type scripted struct {
+	Far
+	rates []unit.Rate
+}
+
+func (s *scripted) Transfer(context.Context, bulk.Spec, func(bulk.Progress)) (*bulk.Result, error) {
+	if len(s.rates) == 0 {
+		return nil, errors.New("the path is gone")
+	}
+	rate := s.rates[0]
+	s.rates = s.rates[1:]
+	receiver := bulk.Stream{Bytes: int64(rate / 8), Elapsed: time.Second}
+	return &bulk.Result{Spec: bulk.Spec{Direction: bulk.Forward, Duration: time.Second}, Server: bulk.End{Streams: []bulk.Stream{receiver}}}, nil
+}
+
+type silent struct{}
+
+func (silent) Phase(string)           {}
+func (silent) Progress(bulk.Progress) {}
+func (silent) Result(string)          {}
+
+func candidateOf(rates ...unit.Rate) *candidate {
+	c := &candidate{}
+	for _, r := range rates {
+		c.readings = append(c.readings, reading{goodput: r})
+	}
+	return c
+}
+
+// A comparison takes as many runs as it needs, and no more than there are.
+func TestCompare(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		old    []unit.Rate // measured already
+		fresh  []unit.Rate // to be measured, old ones in between
+		budget time.Duration
+		want   stat.Decision
+		runs   int
+	}{
+		{"ten times as much takes one run", []unit.Rate{100, 101}, []unit.Rate{1000}, time.Hour, stat.Better, 1},
+		{"a tenth takes one run", []unit.Rate{100, 101}, []unit.Rate{10}, time.Hour, stat.Worse, 1},
+		{"after steady runs one shows that there is more", []unit.Rate{100, 101}, []unit.Rate{200, 201}, time.Hour, stat.Better, 1},
+		{"the same is found to be the same", []unit.Rate{1000, 1001}, []unit.Rate{1000, 1001, 1001, 1000}, time.Hour, stat.Same, 2},
+		{"noise is not taken for a gain", []unit.Rate{80, 120}, []unit.Rate{90, 125, 100, 85, 110, 95, 105, 100}, time.Hour, stat.Same, 8},
+		{"without budget what is not proven is not kept", []unit.Rate{100, 130}, []unit.Rate{120}, 0, stat.Undecided, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			far := &scripted{rates: scale(test.fresh)}
+			o := Options{Direction: bulk.Forward, Budget: test.budget, Watch: silent{}}
+			tuning := &tuning{o: o, hosts: &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}, meter: &meter{far: far, o: o}}
+			got, err := tuning.compare(t.Context(), candidateOf(scale(test.old)...), &candidate{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if runs := len(test.fresh) - len(far.rates); runs > test.runs || (test.runs < 8 && runs != test.runs && test.budget > 0) {
+				t.Errorf("took %d runs, want %d", runs, test.runs)
+			}
+		})
+	}
+}
+
+// scale makes rates that are whole bytes a second.
+func scale(rates []unit.Rate) []unit.Rate {
+	out := slices.Clone(rates)
+	for i := range out {
+		out[i] *= unit.Mbps
+	}
+	return out
+}
+
+// A failing path ends a comparison with the reason.
+func TestCompareFails(t *testing.T) {
+	o := Options{Direction: bulk.Forward, Budget: time.Hour, Watch: silent{}}
+	tuning := &tuning{o: o, hosts: &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}, meter: &meter{far: &scripted{}, o: o}}
+	if _, err := tuning.compare(t.Context(), &candidate{}, &candidate{}); err == nil || !strings.Contains(err.Error(), "the path is gone") {
+		t.Errorf("error %v, want the path's", err)
+	}
+}
+
+// A small gain must not be bought with latency or loss; a large one may cost.
+func TestWorseElsewhere(t *testing.T) {
+	at := func(rate unit.Rate, latency time.Duration, retrans float64) *candidate {
+		return &candidate{readings: []reading{{goodput: rate, latency: latency, retrans: retrans}}}
+	}
+	old := at(100, 20*time.Millisecond, 0.001)
+	for _, test := range []struct {
+		name  string
+		fresh *candidate
+		says  string
+	}{
+		{"faster at no cost", at(105, 21*time.Millisecond, 0.001), ""},
+		{"a little faster, much more latency", at(105, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
+		{"a little faster, much more loss", at(105, 20*time.Millisecond, 0.02), "retransmissions rise from 0.10 % to 2.00 %"},
+		{"twice as fast may cost", at(200, 40*time.Millisecond, 0.02), ""},
+	} {
+		if got := worseElsewhere(old, test.fresh); got != test.says {
+			t.Errorf("%s: %q, want %q", test.name, got, test.says)
+		}
+	}
+}
+
+func TestTiming(t *testing.T) {
+	for _, test := range []struct{ rtt, omit, measured time.Duration }{
+		{100 * time.Microsecond, 500 * time.Millisecond, 1500 * time.Millisecond},
+		{40 * time.Millisecond, 800 * time.Millisecond, 1500 * time.Millisecond},
+		{150 * time.Millisecond, 3 * time.Second, 3 * time.Second},
+		{time.Second, 5 * time.Second, 4 * time.Second},
+	} {
+		if omit, measured := Timing(test.rtt); omit != test.omit || measured != test.measured {
+			t.Errorf("Timing(%v) = %v, %v, want %v, %v", test.rtt, omit, measured, test.omit, test.measured)
+		}
+	}
+}
