@@ -45,6 +45,7 @@ type Spec struct {
 const (
 	DefaultLength   = 128 << 10              // what iperf3 writes at once
 	DefaultInterval = 100 * time.Millisecond // ten looks a second cost nothing and show every phase
+	MaxLength       = 1 << 20                // iperf3's MAX_BLOCKSIZE; bounds the memory of many receivers
 	MaxStreams      = 128
 	MaxDuration     = time.Hour
 )
@@ -65,8 +66,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("neither a duration nor a number of bytes was given")
 	case s.Interval != 0 && (s.Interval < time.Millisecond || s.Interval > time.Minute):
 		return fmt.Errorf("sampling interval %v: use 1ms to 1m", s.Interval)
-	case s.Length < 0 || s.Length > 16<<20:
-		return fmt.Errorf("length %d: use 1 byte to 16 MiB", s.Length)
+	case s.Length < 0 || s.Length > MaxLength:
+		return fmt.Errorf("length %d: use 1 byte to 1 MiB", s.Length)
 	case s.SendBuf < 0 || s.RecvBuf < 0 || s.SendBuf > 1<<30 || s.RecvBuf > 1<<30:
 		return fmt.Errorf("socket buffers %d and %d: use up to 1 GiB", s.SendBuf, s.RecvBuf)
 	case s.MSS != 0 && (s.MSS < 88 || s.MSS > 32767):

@@ -45,6 +45,9 @@ type Set struct {
 	Namespace string        `json:"namespace"` // network namespace, unique within a boot
 	Persist   bool          `json:"persist"`
 	Values    []Value       `json:"values"` // in the order they were first touched
+	// Elsewhere: it is kept, but its tunables are those of another network
+	// namespace. In the answer of List only.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // Open reports whether the set still reverts by itself.

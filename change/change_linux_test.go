@@ -201,9 +201,12 @@ func TestHeldByAnotherSet(t *testing.T) {
 		must(t, err)
 		wantValue(t, w, rmem, biggest)
 		wantValue(t, w, wmem, "4096 16384 4194304")
-		if set.State != Lost || !strings.Contains(set.Note, rmem) {
+		if set.State != Reverted {
 			t.Errorf("state %s, note %q", set.State, set.Note)
 		}
+		_, err = m.Revert(t.Context(), over)
+		must(t, err)
+		wantValue(t, w, rmem, "4096 131072 6291456") // not what the older one had made of it
 	})
 }
 
@@ -335,6 +338,9 @@ func TestOtherNamespace(t *testing.T) {
 	wantValue(t, w, rmem, bigger) // is that of another namespace, for all that is known here
 	_, err := m.Revert(t.Context(), id)
 	wantErr(t, err, ErrRefused, "another network namespace")
+	if set := get(t, m, id); !set.Elsewhere || set.Values[0].Now != "" {
+		t.Errorf("another namespace's set is %+v", set)
+	}
 	must(t, m.Apply(t.Context(), begin(t, m), []Setting{{rmem, biggest}})) // nobody holds it here
 	w.namespace = "net:cookie:1"
 	w.tunables[rmem] = bigger

@@ -66,7 +66,7 @@ func (l *ledger) replace(path string, text []byte) error {
 		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", path, err)
+		return err // it says "remove" and the path
 	}
 	return syncDir(filepath.Dir(path))
 }

@@ -179,6 +179,32 @@ func TestIntegrationWatchdog(t *testing.T) {
 	}
 }
 
+// A file system that has become read-only does not keep a set beyond its
+// deadline.
+func TestIntegrationDeadlineOnAReadOnlyDisk(t *testing.T) {
+	disk := t.TempDir()
+	inNamespace(t, func() {
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS),
+			unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""),
+			unix.Mount("none", disk, "tmpfs", 0, ""))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w := newWorld(disk)
+		m := w.manager(t)
+		m.write = writeDurably
+		begin(t, m, Setting{rmem, bigger})
+		if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+			t.Error(err)
+			return
+		}
+		w.now = w.now.Add(minute)
+		wantErr(t, m.Expire(t.Context()), unix.EROFS, "its values are restored")
+		wantValue(t, w, rmem, "4096 131072 6291456")
+	})
+}
+
 // startOwner starts a process in this thread's namespace that makes a change.
 func startOwner(t *testing.T, dir string, detached bool) (id string, kill func()) {
 	owner := exec.Command("/proc/self/exe")

@@ -39,6 +39,7 @@ func journalPath(dir, id string) string { return filepath.Join(dir, id+".json") 
 // encode writes a set as its journal.
 func encode(set *Set) ([]byte, error) {
 	j := journal{Schema: schema, Set: *set}
+	j.Elsewhere = false
 	j.Values = slices.Clone(set.Values)
 	for i := range j.Values {
 		j.Values[i].Now = ""

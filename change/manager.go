@@ -139,11 +139,13 @@ func (m *Manager) List(ctx context.Context) ([]Set, error) {
 		expired = nil // anyone may look
 	}
 	sets, bad := readAll(m.dir)
-	boot, _ := m.bootID()
-	namespace, _ := m.namespace()
+	l := &ledger{Manager: m}
+	l.boot, _ = m.bootID()
+	l.namespace, _ = m.namespace()
 	list := make([]Set, 0, len(sets))
 	for _, set := range slices.Backward(sets) {
-		if set.Kept() && set.Namespace == namespace && set.BootID == boot {
+		set.Elsewhere = set.Kept() && !l.here(set)
+		if set.Kept() && !set.Elsewhere {
 			for i := range set.Values {
 				set.Values[i].Now, _ = m.knobs.Get(set.Values[i].Tunable)
 			}

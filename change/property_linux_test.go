@@ -111,10 +111,7 @@ func work(r *rapid.T, t *testing.T, w *world) {
 		case 7:
 			_ = m.Confirm(ctx, id, rapid.Bool().Draw(r, "persist"))
 		case 8:
-			// Only the newest: an older one below it would be lost, and rightly so.
-			if sets, err := readAll(w.dir); err == nil && len(sets) > 0 {
-				_, _ = m.Revert(ctx, sets[len(sets)-1].ID)
-			}
+			_, _ = m.Revert(ctx, id)
 		case 9:
 			_, _ = m.List(ctx)
 		}

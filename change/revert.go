@@ -102,7 +102,7 @@ func (l *ledger) revert(set *Set, note string) error {
 			v.State = Reverted
 		}
 		if v.State != Reverted && v.State != Lost {
-			failed = append(failed, l.restore(v))
+			failed = append(failed, l.restore(set, v))
 		}
 		if v.State == Lost {
 			lost = append(lost, v.Tunable)
@@ -124,9 +124,19 @@ func (l *ledger) revert(set *Set, note string) error {
 }
 
 // restore gives the tunable its old value, if it has one that the set gave it.
-func (l *ledger) restore(v *Value) error {
+// If a later set is kept that began where this one ended, the old value is for
+// that one to restore.
+func (l *ledger) restore(set *Set, v *Value) error {
 	if v.New == v.Old && v.State == Live { // it was there already: nothing of ours
 		v.State = Reverted
+		return nil
+	}
+	if over := l.above(set, v); over != nil {
+		over.value(v.Tunable).Old = v.Old
+		if err := l.save(over); err != nil {
+			return err
+		}
+		v.State, v.Prior = Reverted, ""
 		return nil
 	}
 	now, err := l.knobs.Get(v.Tunable)
@@ -143,6 +153,22 @@ func (l *ledger) restore(v *Value) error {
 		}
 	}
 	v.State, v.Prior = Reverted, ""
+	return nil
+}
+
+// above is the next later set that is kept and has set the tunable to something
+// else, starting from what this set gave it; nil if there is none.
+func (l *ledger) above(set *Set, v *Value) *Set {
+	for _, other := range l.sets[slices.Index(l.sets, set)+1:] {
+		if !other.Kept() || !l.here(other) {
+			continue
+		}
+		o := other.value(v.Tunable)
+		// Its old value is this set's already if a revert was cut short.
+		if o != nil && (o.State == Live || o.State == Applying) && (o.Old == v.New || o.Old == v.Old) {
+			return other
+		}
+	}
 	return nil
 }
 

@@ -18,9 +18,10 @@ const (
 	watchRetry = time.Minute // at the least
 )
 
-// Watch reverts the set when its deadline passes, when owner (which may be nil)
-// comes to its end, or when ctx does. It returns when the set is no longer
-// open, whoever closed it. Once it watches, it says so on ready.
+// Watch reverts the set when its deadline passes, when owner comes to its end,
+// or when ctx does. Without an owner (nil) it also reverts a set that was left
+// half applied. It returns when the set is no longer open, whoever closed it.
+// Once it watches, it says so on ready.
 func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready io.Writer) error {
 	if _, err := readSet(m.dir, id); err != nil {
 		return fmt.Errorf("watch change set: %w", err)
@@ -37,7 +38,7 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 	}
 	pause, why := watchEvery, ""
 	for {
-		open, err := m.watchOnce(id, why)
+		open, err := m.watchOnce(id, why, owner == nil)
 		if !open {
 			return err
 		}
@@ -51,15 +52,16 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 		case <-gone:
 			gone, why = nil, "its process ended without confirming"
 		case <-ctx.Done():
-			_, err := m.watchOnce(id, "its watchdog was told to stop")
+			_, err := m.watchOnce(id, "its watchdog was told to stop", false)
 			return err
 		}
 	}
 }
 
 // watchOnce reverts the set if it is due, or for the reason given, and reports
-// whether it is still open.
-func (m *Manager) watchOnce(id, why string) (open bool, err error) {
+// whether it is still open. With whole, a set that is half applied is due as
+// soon as nobody is at it, which the lock tells.
+func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 	set, err := readSet(m.dir, id)
 	if errors.Is(err, ErrUnknown) {
 		return false, err // its journal was moved away, and with it what to restore
@@ -67,7 +69,8 @@ func (m *Manager) watchOnce(id, why string) (open bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if !set.Open() || why == "" && m.now().Before(set.Deadline) {
+	half := whole && set.State == Applying
+	if !set.Open() || why == "" && !half && m.now().Before(set.Deadline) {
 		return set.Open(), nil
 	}
 	err = m.locked(context.Background(), func(l *ledger) error {
@@ -81,6 +84,8 @@ func (m *Manager) watchOnce(id, why string) (open bool, err error) {
 			err = l.revert(set, l.lateNote(set))
 		case set.Open() && why != "":
 			err = l.revert(set, why)
+		case whole && set.State == Applying:
+			err = l.revert(set, "it was cut short")
 		}
 		open = set.Open()
 		return err

@@ -28,6 +28,12 @@ func TestWatch(t *testing.T) {
 		{"is late", t.Context(), nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
 			w.now = w.now.Add(minute)
 		}, Reverted, "nobody confirmed within 1m0s"},
+		{"was cut short", t.Context(), nil, func(t *testing.T, w *world, m *Manager, id string) {
+			defer func() { _ = recover() }() // it dies with one of two values set
+			w.faults[w.point+4] = crashAfter
+			_ = m.Apply(t.Context(), id, []Setting{{rmem, biggest}, {idle, "0"}})
+			t.Error("it is still there")
+		}, Reverted, "it was cut short"},
 		{"is told to stop", ended, nil, nil, Reverted, "its watchdog was told to stop"},
 		{"meets a passing fault", ended, nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
 			w.now = w.now.Add(minute)

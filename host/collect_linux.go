@@ -17,8 +17,8 @@ import (
 // system adds what Linux tells; indexes are the interfaces' numbers.
 func (f *Facts) system(indexes []int) error { return root("/").collect(f, indexes) }
 
-// collect adds the facts found under r. Only the kernel's version must be there;
-// containers hide one or another of the rest.
+// collect adds the facts found under r. The kernel's version and the size of
+// memory must be there; containers hide one or another of the rest.
 func (r root) collect(f *Facts, indexes []int) error {
 	version, err := r.line("proc/sys/kernel/osrelease")
 	if err != nil {

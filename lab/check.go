@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,10 +46,10 @@ func (s *Scenario) check(root ast.Node) error {
 	c := checker{root: root}
 	c.reject(!validName.MatchString(s.Name), "name", "a name of small letters, digits and hyphens is needed, not %q", s.Name)
 	p := &s.Path
-	c.reject(p.MTU != 0 && (p.MTU < minMTU || p.MTU > maxMTU), "path.mtu", "mtu %d is not within %d and %d", p.MTU, minMTU, maxMTU)
-	c.direction("path.a_to_b", &p.AToB)
-	if p.BToA != nil {
-		c.direction("path.b_to_a", p.BToA)
+	c.reject(p.MTU < minMTU || p.MTU > maxMTU, "path.mtu", "mtu %d is not within %d and %d", p.MTU, minMTU, maxMTU)
+	c.direction("path.a_to_b", p, &p.AToB)
+	if !reflect.DeepEqual(p.BToA, &p.AToB) { // else it was omitted, or has the same faults
+		c.direction("path.b_to_a", p, p.BToA)
 	}
 	c.host("hosts.a", &s.Hosts.A)
 	c.host("hosts.b", &s.Hosts.B)
@@ -65,7 +66,8 @@ func (s *Scenario) check(root ast.Node) error {
 	return errors.Join(c.found...)
 }
 
-func (c *checker) direction(at string, d *Direction) {
+func (c *checker) direction(at string, p *Path, d *Direction) {
+	before := len(c.found)
 	c.reject(d.Rate <= 0, at+".rate", "a rate such as 1gbit is needed")
 	c.reject(d.Jitter > d.Delay, at+".jitter", "jitter %s is above the delay %s: it would deliver before it was sent", d.Jitter, d.Delay)
 	c.reject(d.Reorder.Share > 0 && d.Reorder.By <= 0, at+".reorder", "reorder needs by, the time that a reordered packet is late")
@@ -75,6 +77,10 @@ func (c *checker) direction(at string, d *Direction) {
 	c.reject(d.MSSClamp != 0 && (d.MSSClamp < 88 || d.MSSClamp > maxMTU), at+".mss_clamp", "mss %d is not within 88 (the least that Linux sends) and %d", d.MSSClamp, maxMTU)
 	for i, option := range d.Strip {
 		c.reject(!slices.Contains(strippable, option), fmt.Sprintf("%s.strip[%d]", at, i), "unknown option %q: use %s", option, strings.Join(strippable, ", "))
+	}
+	if len(c.found) == before { // what depends on several keys, such as a queue of 1bdp below the MTU
+		err := p.direction(d).Check(p.MTU)
+		c.reject(err != nil, at, "%v", err)
 	}
 }
 

@@ -33,6 +33,7 @@ func newGroup(name string, cpus float64) (string, error) {
 				continue
 			}
 			dir := filepath.Join(parent, "fullbore-lab-"+name)
+			_ = os.Remove(dir) // of a dead lab of the same number; one that is in use stays
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				failed = append(failed, err)
 				continue

@@ -112,5 +112,5 @@ func (e *ExitError) Error() string {
 }
 
 // ErrInvalid is wrapped by errors that say that the lab itself, not the path,
-// lost packets, so that nothing measured in it stands.
-var ErrInvalid = errors.New("the lab itself lost packets: results are not valid")
+// lost packets or a host, so that nothing measured in it stands.
+var ErrInvalid = errors.New("the lab itself failed: results are not valid")

@@ -73,6 +73,7 @@ func output(t *testing.T, h *Host, line string) string {
 
 // TestIntegrationHost shows what is a host's own.
 func TestIntegrationHost(t *testing.T) {
+	t.Setenv("FULLBORE_HOST", "another lab's") // as on a host of that
 	lab := start(t, parse(t, `hosts: {b: {congestion: cubic, sysctl: {net.ipv4.tcp_rmem: "4096 65536 87380"}, slow_reader: 50mbit, slow_writer: 1mbit}}`))
 	for _, test := range []struct{ what, line, want string }{
 		{"its name", "hostname", "b"},
@@ -86,6 +87,7 @@ func TestIntegrationHost(t *testing.T) {
 		{"its sysctls", "cat /proc/sys/net/ipv4/tcp_rmem", "4096 65536 87380"},
 		{"limits of its programs", "echo $FULLBORE_SLOW_READER $FULLBORE_SLOW_WRITER", "50000000 1000000"},
 		{"no trace of being an agent", "echo $FULLBORE_LAB_AGENT; ls -l /proc/self/fd | grep -c socket || true", "0"},
+		{"its environment once", "/usr/bin/env | grep -c ^FULLBORE_HOST=", "1"},
 		{"input", "cat", "typed"},
 		{"control groups of the machine", "ls -d /sys/fs/cgroup", "/sys/fs/cgroup"},
 	} {
@@ -188,7 +190,7 @@ func TestIntegrationMany(t *testing.T) {
 // TestIntegrationRefused: what a scenario asks for and cannot have is an error,
 // and nothing of the lab remains.
 func TestIntegrationRefused(t *testing.T) {
-	before := len(runningLabs())
+	before := len(runningLabs(roots()))
 	for _, test := range []struct{ hosts, want string }{
 		{`{a: {sysctl: {net.core.rmem_max: "1000000"}}}`, "net.core.rmem_max"},
 		{`{b: {sysctl: {net.ipv4.no_such_key: "1"}}}`, "set net.ipv4.no_such_key: this kernel has no such setting"},
@@ -204,7 +206,7 @@ func TestIntegrationRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %q in it", test.hosts, err, test.want)
 		}
 	}
-	if after := len(runningLabs()); after != before {
+	if after := len(runningLabs(roots())); after != before {
 		t.Errorf("%d labs remain", after-before)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -14,8 +15,10 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxFile bounds what is read of a scenario file.
-const maxFile = 1 << 20
+// maxFile bounds what is read of a scenario file. Hardly any has more than 1 KB,
+// and the parser needs memory with the square of how deep a file is nested:
+// 0.4 GB for 16 KB of brackets.
+const maxFile = 16 << 10
 
 // Load gives the built-in scenario of that name or, if the argument has a path
 // separator or ends in .yaml or .yml, the one in that file. Everything wrong
@@ -58,10 +61,10 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	if err := yaml.NodeToValue(root, scenario, yaml.Strict()); err != nil {
 		return nil, inFile(file, err)
 	}
+	scenario.fill()
 	if err := scenario.check(root); err != nil {
 		return nil, inFile(file, err)
 	}
-	scenario.fill()
 	return scenario, nil
 }
 
@@ -140,7 +143,11 @@ func reword(err yaml.Error) string {
 	switch {
 	case errors.As(err, &unknown):
 		key := unknown.GetToken().Value
-		return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, keys()))
+		all := keys()
+		if slices.Contains(all, key) {
+			return fmt.Sprintf("key %q does not belong here", key)
+		}
+		return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, all))
 	case errors.As(err, &mistyped):
 		return fmt.Sprintf("expected %s, not %q", kindOf(mistyped.DstType), mistyped.GetToken().Value)
 	}

@@ -185,10 +185,10 @@ type runningLab struct {
 	dir string
 }
 
-// runningLabs lists this user's labs that are up now, oldest first.
-func runningLabs() []runningLab {
+// runningLabs lists the labs in these directories that are up now, oldest first.
+func runningLabs(roots []string) []runningLab {
 	var all []runningLab
-	for _, root := range roots() {
+	for _, root := range roots {
 		entries, err := os.ReadDir(root)
 		if err != nil {
 			continue
@@ -205,9 +205,14 @@ func runningLabs() []runningLab {
 }
 
 // Attach gives a host of a running lab, to run commands on: the lab with that
-// identifier or, without one, the only lab there is.
+// identifier or, without one, the only lab there is. On a host of the lab, whose
+// user may seem another there, the identifier is the lab's directory.
 func Attach(id, hostName string) (*Host, error) {
-	labs := runningLabs()
+	within := roots()
+	if filepath.IsAbs(id) {
+		within, id = []string{filepath.Dir(id)}, filepath.Base(id)
+	}
+	labs := runningLabs(within)
 	if id != "" {
 		labs = slices.DeleteFunc(labs, func(r runningLab) bool { return r.id != id })
 	}

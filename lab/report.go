@@ -17,9 +17,12 @@ type Report struct {
 	// take them in time: losses of the lab, not of the path.
 	RingDropsA uint64 `json:"ring_drops_a"`
 	RingDropsB uint64 `json:"ring_drops_b"`
+	// Hosts that do not answer, mostly because they were killed.
+	Ended []string `json:"ended,omitempty"`
 }
 
-// Invalid is an error that wraps [ErrInvalid] if the lab itself lost packets.
+// Invalid is an error that wraps [ErrInvalid] if the lab itself lost packets or
+// a host.
 func (r Report) Invalid() error {
 	var lost []string
 	for _, d := range []struct {
@@ -40,6 +43,9 @@ func (r Report) Invalid() error {
 				lost = append(lost, fmt.Sprintf("%s %d %s", d.name, fault.count, fault.what))
 			}
 		}
+	}
+	for _, name := range r.Ended {
+		lost = append(lost, "host "+name+" does not answer")
 	}
 	if lost == nil {
 		return nil

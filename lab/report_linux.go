@@ -8,16 +8,19 @@ import (
 // answerTime bounds how long a host may take to answer a question.
 const answerTime = 5 * time.Second
 
-// Report gives the counters as they stand.
+// Report gives the counters as they stand. It is for a lab that is not yet closed.
 func (l *Lab) Report() Report {
 	stats := l.wire.Stats()
 	r := Report{Scenario: l.scenario.Name, AToB: stats.AToB, BToA: stats.BToA}
-	// A host that does not answer has ended, and its device with it.
-	if c, err := l.a.counters(); err == nil {
-		r.RingDropsA = c.RingDrops
-	}
-	if c, err := l.b.counters(); err == nil {
-		r.RingDropsB = c.RingDrops
+	for _, h := range []struct {
+		*Host
+		drops *uint64
+	}{{l.a, &r.RingDropsA}, {l.b, &r.RingDropsB}} {
+		if c, err := h.counters(); err == nil {
+			*h.drops = c.RingDrops
+		} else {
+			r.Ended = append(r.Ended, h.name)
+		}
 	}
 	return r
 }

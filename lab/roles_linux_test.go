@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,6 +190,36 @@ func TestIntegrationClosed(t *testing.T) {
 	}
 }
 
+// TestIntegrationHostKilled: a lab that lost a host says so.
+func TestIntegrationHostKilled(t *testing.T) {
+	lab, err := Start(t.Context(), parse(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.b.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Close(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "host b does not answer") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(lab.place.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its directory remains: %v", err)
+	}
+}
+
+// TestIntegrationStaleGroup: the control group of a dead lab of the same number
+// is replaced.
+func TestIntegrationStaleGroup(t *testing.T) {
+	group, err := newGroup("stale-test", 0.5)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer removeGroup(group)
+	if again, err := newGroup("stale-test", 0.5); again != group {
+		t.Errorf("got %q, %v, want %q again", again, err, group)
+	}
+}
+
 // runForeground is what lab run does.
 func runForeground() error {
 	lab, err := Start(context.Background(), plain(), Options{})
@@ -233,7 +264,7 @@ func TestIntegrationInterrupt(t *testing.T) {
 
 // attach is what lab exec does.
 func attach() error {
-	host, err := Attach(os.Getenv("TEST_LAB"), "b")
+	host, err := Attach(cmp.Or(os.Getenv("TEST_LAB"), os.Getenv("FULLBORE_LAB_ID")), "b")
 	if err != nil {
 		return err
 	}
@@ -259,6 +290,10 @@ func TestIntegrationTwoLabs(t *testing.T) {
 		cmd := as("attach", "TEST_LAB="+id)
 		if out, err := cmd.Output(); string(out) != "b\n" || cmd.ProcessState.ExitCode() != 5 {
 			t.Errorf("lab %s: got %q, %v", id, out, err)
+		}
+		inside, out := on(lab.Host("a"), "attach") // finds its own lab
+		if err := inside.Run(); out.String() != "b\n" {
+			t.Errorf("within lab %s: got %q, %v", id, out, err)
 		}
 		server, _ := on(lab.Host("b"), "listen", fmt.Sprintf("TEST_ANSWER=lab %d", i))
 		if err := server.Start(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,8 @@ func (r *runner) start(c *command, files []*os.File) (pid int, ended chan syscal
 	if len(c.Args) == 0 {
 		return 0, nil, errors.New("no command given")
 	}
-	env := slices.Concat(c.Env, r.environment)
+	// Each name once: C and Go programs take the first of two, shells the last.
+	env := (&exec.Cmd{Env: slices.Concat(c.Env, r.environment), Dir: c.Dir}).Environ()
 	name, err := lookPath(c.Args[0], c.Dir, env)
 	if err != nil {
 		return 0, nil, err

@@ -25,7 +25,7 @@ const device = "path0"
 // setup is what an agent needs to know to become a host.
 type setup struct {
 	Scenario string
-	ID       string // for lab exec
+	Dir      string // the lab's place, for lab exec
 	Name     string // "a" or "b"
 	Host     HostSpec
 	MTU      int
@@ -213,7 +213,7 @@ func (s *setup) environment() []string {
 	}
 	env := []string{
 		"FULLBORE_LAB=" + s.Scenario,
-		"FULLBORE_LAB_ID=" + s.ID,
+		"FULLBORE_LAB_ID=" + s.Dir,
 		"FULLBORE_HOST=" + s.Name,
 		"FULLBORE_A=" + a.String(),
 		"FULLBORE_B=" + b.String(),

@@ -78,7 +78,14 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 		ready.Go(func() { tuns[i], failed[i] = h.setUp(ctx, lab.setupOf(h, hosts[1-i])) })
 	}
 	ready.Wait()
-	if err := errors.Join(failed...); err != nil {
+	err = errors.Join(failed...)
+	switch {
+	case ctx.Err() != nil: // whatever else failed did so for it
+		err = ctx.Err()
+	case fmt.Sprint(failed[0]) == fmt.Sprint(failed[1]):
+		err = failed[0]
+	}
+	if err != nil {
 		closeAll(tuns)
 		return nil, fmt.Errorf("set up lab: %w", err)
 	}
@@ -175,7 +182,7 @@ func isolation() *syscall.SysProcAttr {
 func (l *Lab) setupOf(h, peer *Host) *setup {
 	s := &setup{
 		Scenario: l.scenario.Name,
-		ID:       filepath.Base(l.place.dir),
+		Dir:      l.place.dir,
 		Name:     h.name,
 		Host:     *l.scenario.spec(h.name),
 		MTU:      l.scenario.Path.MTU,
@@ -202,9 +209,6 @@ func (h *Host) setUp(ctx context.Context, s *setup) (*os.File, error) {
 	}
 	reply, files, err := h.owner.receive()
 	switch {
-	case ctx.Err() != nil:
-		closeAll(files)
-		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("host %s did not come up (a program that starts labs calls lab.AgentMain first): %w", h.name, err)
 	case reply.Error != "":
@@ -230,7 +234,7 @@ func (h *Host) startTraffic(all []Traffic) error {
 }
 
 // Close ends every process of the lab and removes what it made. If the lab
-// itself lost packets the error wraps [ErrInvalid].
+// itself lost packets or a host the error wraps [ErrInvalid].
 func (l *Lab) Close() error {
 	l.closing.Do(func() {
 		invalid := l.Report().Invalid()

@@ -68,6 +68,12 @@ type measured struct {
 // rate is that of the train's later part; 0 if there is none.
 func (m measured) rate() unit.Rate { return m.Late.Rate() }
 
+// least is a lower bound of the rate at which it came in, from the first packet
+// to the last: the first took its time before.
+func (m measured) least() unit.Rate {
+	return unit.RateOf(m.Bytes-m.Bytes/int64(m.Received), max(m.Last-m.First, m.busy))
+}
+
 // plausible bounds what the far end says of a train by what was sent.
 func (t Train) plausible(packets, size int) bool {
 	most := int64(packets) * int64(size)
@@ -130,7 +136,7 @@ func pilot(ctx context.Context, run runner, size, first int) (packets int, rate 
 		if err != nil {
 			return 0, 0, err
 		}
-		if len(trains) == 0 {
+		if len(trains) == 0 || trains[0].Received < 2 { // one packet is no train
 			if silent++; silent == 3 {
 				return 0, 0, nil
 			}
@@ -143,6 +149,9 @@ func pilot(ctx context.Context, run runner, size, first int) (packets int, rate 
 			continue
 		}
 		rate = t.rate()
+		if rate == 0 && t.Received > 1 && t.Last-t.First >= targetDispersion {
+			rate = t.least() // most were lost: of a longer train, too
+		}
 		next := 4 * packets // all came in a few batches: too short to tell
 		if rate > 0 {
 			next = max(lengthFor(rate, size), min(packets, int(rate.BytesIn(longEnough))/size))
@@ -183,7 +192,7 @@ func estimate(trains []measured) Capacity {
 			continue
 		}
 		sent, received = sent+t.Sent, received+t.Received
-		fastest = max(fastest, unit.RateOf(t.Bytes, max(t.Last-t.First, t.busy)))
+		fastest = max(fastest, t.least())
 		if t.rate() > 0 {
 			rates, paces = append(rates, t.rate()), append(paces, t.pace())
 		}

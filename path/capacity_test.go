@@ -106,6 +106,27 @@ func TestMeasureCapacity(t *testing.T) {
 	})
 }
 
+// Where a queue holds only a few packets, nearly all of every train are lost. What
+// comes through bounds the capacity from below, and no flood is sent to find out
+// more.
+func TestMeasureCapacityTinyQueue(t *testing.T) {
+	for _, rate := range []unit.Rate{50 * unit.Kbps, 100 * unit.Kbps, unit.Mbps} {
+		for _, queue := range []float64{0, 1500, 3000, 6000} {
+			l := &link{rate: rate, sender: 8 * unit.Gbps, queue: queue, chance: rand.New(rand.NewPCG(1, 0))}
+			got, err := measureCapacity(t.Context(), l.run(1500), 1500)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Rate > rate*1.05 || queue > 0 && got.Rate < rate/2 {
+				t.Errorf("%v with a queue of %v bytes measured as %+v", rate, queue, got)
+			}
+			if l.bytes > 1<<20 {
+				t.Errorf("%v with a queue of %v bytes: sent %d bytes", rate, queue, l.bytes)
+			}
+		}
+	}
+}
+
 // A receiver that sometimes stops in the midst of a train, as on a busy machine,
 // widens the interval and seldom moves the median.
 func TestMeasureCapacityStalls(t *testing.T) {

@@ -90,7 +90,11 @@ func (c *Client) attach(ctx context.Context, spec bulk.Spec, place admission) ([
 		group.Go(func() error {
 			conn := bulk.Conn{ID: i + 1, Sender: dialerSends(spec, i+1)}
 			var err error
-			if conn.TCP, err = c.dial(ctx, bulk.Control(spec)); err != nil {
+			before := spec
+			if !conn.Sender {
+				before.Congest = "" // it is the far end's to have
+			}
+			if conn.TCP, err = c.dial(ctx, bulk.Control(before)); err != nil {
 				return err
 			}
 			conns[i] = conn
@@ -129,7 +133,7 @@ func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, 
 			case <-time.After(heartbeat):
 			}
 			err := c.call(life.ctx, request{method: http.MethodGet, path: resource("/v1/transfers", id), answer: &standing{}, alive: life.sign})
-			if errors.Is(err, ErrGone) { // another process than the one that started
+			if errors.Is(err, ErrGone) || errors.Is(err, syscall.ECONNREFUSED) { // another process than the one that started, or none
 				abandon(c.lost(life, err))
 			}
 		}

@@ -5,14 +5,16 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )
 
 const (
-	rmem    = "net.ipv4.tcp_rmem"
-	wmem    = "net.ipv4.tcp_wmem"
-	rmemMax = "net.core.rmem_max"
-	wmemMax = "net.core.wmem_max"
+	rmem     = "net.ipv4.tcp_rmem"
+	wmem     = "net.ipv4.tcp_wmem"
+	rmemMax  = "net.core.rmem_max"
+	wmemMax  = "net.core.wmem_max"
+	moderate = "net.ipv4.tcp_moderate_rcvbuf"
 )
 
 // windowScale has both ends offer one: without, no window is above 64 KB.
@@ -39,15 +41,18 @@ func receiveBuffer(m *maker) *idea {
 		return m.fixed(h, rmemMax, "SO_RCVBUF", m.Baseline.Spec.RecvBuf, diagnose.ReceiverBuffer)
 	}
 	buffer := m.within(h, rmem, m.need.receive)
-	why := fmt.Sprintf("the path holds %v (%v for %s%s); the kernel offers about half of the buffer as window",
-		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each())
+	why := m.holds() + "; the kernel offers about half of the buffer as window"
 	i := &idea{answers: []string{diagnose.ReceiverBuffer, diagnose.WindowScale}}
 	i.Idea = fmt.Sprintf("let the receiver's window grow to what the path holds: receive buffers up to %v", buffer)
 	i.Risk = risk(h, rmem)
-	i.limit = m.windowRate(diagnose.ReceiverWindow(unit.Size(number(h.Tunables[rmem], 2))))
+	most := 2
+	if h.Tunables[moderate] == "0" { // every buffer keeps its default
+		most = 1
+	}
+	i.limit = m.windowRate(diagnose.ReceiverWindow(unit.Size(number(h.Tunables[rmem], most))))
 	i.after = m.windowRate(diagnose.ReceiverWindow(buffer))
 	i.Changes = append(i.Changes, m.change(h, rmem, withMax(h.Tunables[rmem], buffer), why)...)
-	i.Changes = append(i.Changes, m.change(h, "net.ipv4.tcp_moderate_rcvbuf", "1", "without autotuning every receive buffer keeps its default")...)
+	i.Changes = append(i.Changes, m.change(h, moderate, "1", "without autotuning every receive buffer keeps its default")...)
 	m.aboutBuffers(h, rmemMax, i)
 	return i
 }
@@ -62,8 +67,7 @@ func sendBuffer(m *maker) *idea {
 		return m.fixed(h, wmemMax, "SO_SNDBUF", m.Baseline.Spec.SendBuf, diagnose.SenderBuffer)
 	}
 	buffer := m.within(h, wmem, m.need.send)
-	why := fmt.Sprintf("the path holds %v (%v for %s%s); the kernel keeps %.0f times the congestion window for sending with %s",
-		m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt), m.each(), m.sendFactor(), named(m.sending()))
+	why := fmt.Sprintf("%s; the kernel keeps %.0f times the congestion window for sending with %s", m.holds(), m.sendFactor(), named(m.sending()))
 	i := &idea{answers: []string{diagnose.SenderBuffer}}
 	i.Idea = fmt.Sprintf("let the sender keep in flight what the path holds: send buffers up to %v", buffer)
 	i.Risk = risk(h, wmem)
@@ -95,12 +99,14 @@ func (m *maker) fixed(h *host.Facts, name, option string, asked int, cause strin
 // it has to be raised at all, than the system's own, and no more than the host's
 // memory allows.
 func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
-	if present := unit.Size(number(h.Tunables[name], 2)); present >= buffer {
+	present := unit.Size(number(h.Tunables[name], 2))
+	if present >= buffer {
 		return present
 	}
 	buffer = max(buffer, defaultMax(h, name))
 	bound := memoryBound(h, m.Streams)
 	if bound > 0 && buffer > bound {
+		bound = max(bound, present)
 		m.note("%s on %s is planned as %v instead of %v, so that buffers stay a small part of its %v of memory.", name, h.Name, bound, buffer, unit.Size(h.Memory))
 		buffer = bound
 	}
@@ -114,17 +120,18 @@ func (m *maker) aboutBuffers(h *host.Facts, limit string, i *idea) {
 	}
 	m.note("%s is left alone: it bounds what applications ask for themselves, not autotuning.", limit)
 	m.note("net.ipv4.tcp_mem is left alone: it counts pages, not bytes, and holds for all connections together.")
-	if scale := h.Tunables["net.ipv4.tcp_adv_win_scale"]; scale != "" && scale != "1" {
-		m.note("net.ipv4.tcp_adv_win_scale is %s on %s and is left alone: it has had no effect since Linux 6.6.", scale, h.Name)
+	const share = "net.ipv4.tcp_adv_win_scale"
+	if entry, ok := tunable.Lookup(h.OS, share); ok && h.Tunables[share] != "" && h.Tunables[share] != "1" {
+		m.note("%s is %s on %s and is left alone: %s.", share, h.Tunables[share], h.Name, entry.Leave)
 	}
 }
 
-// each says how many streams share what the path holds.
-func (m *maker) each() string {
+// holds says what one stream keeps in flight to fill the path.
+func (m *maker) holds() string {
 	if m.Streams == 1 {
-		return ""
+		return fmt.Sprintf("the path holds %v (%v for %s)", m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt))
 	}
-	return fmt.Sprintf(", a %dth for each stream", m.Streams)
+	return fmt.Sprintf("each of %d streams holds %v of the path (%v together, for %s)", m.Streams, m.need.bdp, m.need.rate, unit.Milliseconds(m.need.rtt))
 }
 
 // withMax is a triplet with another maximum.

@@ -15,7 +15,11 @@ func WriteSysctl(w io.Writer, p *Plan, host string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Settings for bulk transfers on %s, planned by fullbore.\n", plain(host))
 	fmt.Fprintf(&text, "# Install as /etc/sysctl.d/90-fullbore.conf; load with: sysctl -p /etc/sysctl.d/90-fullbore.conf\n")
-	for _, c := range settled(p, host) {
+	changes := settled(p, host)
+	if len(changes) == 0 {
+		fmt.Fprintf(&text, "# Nothing is planned for it.\n")
+	}
+	for _, c := range changes {
 		fmt.Fprintf(&text, "\n")
 		comment(&text, c.Why)
 		comment(&text, "Was: "+c.From+". Source: "+c.Source)
@@ -29,7 +33,7 @@ func WriteSysctl(w io.Writer, p *Plan, host string) error {
 func WriteText(w io.Writer, p *Plan) error {
 	var text strings.Builder
 	if len(p.Steps) == 0 {
-		fmt.Fprintln(&text, "Nothing to change.")
+		fmt.Fprintln(&text, "Nothing is planned.")
 	}
 	for i, s := range p.Steps {
 		fmt.Fprintf(&text, "%d. %s", i+1, plain(s.Idea))
@@ -46,7 +50,7 @@ func WriteText(w io.Writer, p *Plan) error {
 		}
 	}
 	if len(p.Notes) > 0 {
-		fmt.Fprintln(&text, "\nLeft alone:")
+		fmt.Fprintln(&text, "\nNotes:")
 		for _, n := range p.Notes {
 			fmt.Fprintf(&text, "- %s\n", plain(n))
 		}

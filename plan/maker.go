@@ -34,7 +34,7 @@ func newMaker(in Input) *maker {
 func (m *maker) accept(h *host.Facts, role string) *host.Facts {
 	switch {
 	case h == nil:
-		m.note("The %s's settings are not known, so nothing is planned for it.", role)
+		m.note("The %s's settings are not known, so nothing is planned for it: a far end tells them to those who have its token.", role)
 		return nil
 	case h.Forwards:
 		m.note("%s routes packets: a router or firewall is not tuned, since buffers are per connection and only waste its memory.", h.Name)

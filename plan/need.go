@@ -49,10 +49,7 @@ func (m *maker) measure() need {
 // twice the middle, since Double finds out the rest. Where nothing was measured
 // it is the assumed rate, or twice what a transfer already reached.
 func (m *maker) rate() (rate unit.Rate, known bool) {
-	var reached unit.Rate
-	if m.Baseline != nil {
-		reached = m.Baseline.Goodput(m.Direction)
-	}
+	reached := m.reached()
 	d := m.way()
 	if d == nil || !(d.Capacity.Rate > 0 && d.Capacity.Rate < fastest) {
 		m.note("The path's capacity is not known; the plan assumes %v, and doubling finds out whether more helps.", max(path.AssumedRate, 2*reached))
@@ -65,6 +62,14 @@ func (m *maker) rate() (rate unit.Rate, known bool) {
 		return rate, false
 	}
 	return max(c.Rate, min(c.High, 2*c.Rate), reached), true
+}
+
+// reached is the goodput of the baseline, 0 if there is none.
+func (m *maker) reached() unit.Rate {
+	if m.Baseline == nil {
+		return 0
+	}
+	return m.Baseline.Goodput(m.Direction)
 }
 
 // rtt to plan for: the probe's median, or what TCP saw under load if that is

@@ -18,7 +18,7 @@ import (
 // Plan is an ordered list of changes for both ends of one direction of a path.
 type Plan struct {
 	Steps []Step   `json:"steps"` // tried one after the other; each is one idea
-	Notes []string `json:"notes"` // what was left alone, and why
+	Notes []string `json:"notes"` // what was left alone or assumed, and why
 }
 
 // Step is a set of changes that only make sense together.
@@ -94,8 +94,8 @@ func (i idea) rank(verdict string) float64 {
 var last = unit.Rate(math.Inf(1))
 
 // predict gives each step the goodput to expect once it and all before it are
-// done: the lowest limit that is left. Where the path's capacity is not known
-// there is no prediction.
+// done: the lowest limit that is left, and no less than was reached without.
+// Where the path's capacity is not known there is no prediction.
 func (m *maker) predict() {
 	limit, known := m.pathLimit()
 	if !known {
@@ -110,7 +110,7 @@ func (m *maker) predict() {
 				expect = min(expect, other.limit)
 			}
 		}
-		m.ideas[i].Predicted = expect
+		m.ideas[i].Predicted = max(expect, m.reached())
 	}
 }
 

@@ -114,6 +114,10 @@ func TestMake(t *testing.T) {
 			in.Receiver.Memory = 1 << 30
 			in.Sender = nil
 		}, []string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 895 Mb/s"}, "small part of its 1 GiB"},
+		{"more than memory allows already", func(in *Input) {
+			in.Receiver = linux("b", "tcp_rmem", "4096 65536 41943040")
+			in.Receiver.Memory, in.Sender = 1<<30, nil
+		}, nil, "planned as 40 MiB instead of 64 MiB"},
 		{"a lowered tcp_mem", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380", "tcp_mem", "1000 2000 3000")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
@@ -149,7 +153,8 @@ func TestMake(t *testing.T) {
 		{"no autotuning", func(in *Input) {
 			in.Receiver = linux("b", "tcp_moderate_rcvbuf", "0")
 			in.Path = between(100*unit.Mbps, 40*ms)
-		}, []string{"b ipv4.tcp_moderate_rcvbuf = 1 -> 96.5 Mb/s"}, ""},
+			in.Sender = linux("a", "tcp_wmem", "4096 16384 131072")
+		}, []string{"b ipv4.tcp_moderate_rcvbuf = 1 -> 21.8 Mb/s", "a ipv4.tcp_wmem = 4096 16384 4194304 -> 96.5 Mb/s"}, ""},
 		{"random loss: BBR first", func(in *Input) {
 			in.Path = between(100*unit.Mbps, 40*ms)
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380")
@@ -168,6 +173,10 @@ func TestMake(t *testing.T) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Path.Forward.MTU.Note = "packets above 1400 bytes vanish without an ICMP error"
 		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
+		{"a known limit of packet size needs no probing", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Path.Forward.MTU.Note = "the kernel knows of the limit, by an ICMP error or from its routes"
+		}, nil, ""},
 		{"everything is right already", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Diagnosis = found(diagnose.Unknown)
@@ -239,6 +248,17 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
+// What was reached before is not lost by lifting a limit, however low the
+// estimate of the next one is.
+func TestPredictsNoLessThanWasReached(t *testing.T) {
+	in := Input{Path: between(unit.Gbps, 150*ms), Direction: bulk.Forward, Sender: linux("a", "tcp_wmem", "4096 16384 131072"),
+		Receiver: linux("b", "tcp_rmem", "4096 65536 87380"), Diagnosis: found(diagnose.ReceiverBuffer), Baseline: &bulk.Result{}}
+	in.Baseline.Server.Streams = []bulk.Stream{{Bytes: 10e6, Elapsed: 8 * time.Second}}
+	if p := Make(in); len(p.Steps) == 0 || p.Steps[0].Predicted != 10*unit.Mbps {
+		t.Errorf("plan: %q, 10 Mb/s was reached", brief(p))
+	}
+}
+
 func TestDouble(t *testing.T) {
 	in := Input{Path: between(unit.Gbps, 150*ms), Direction: bulk.Forward, Sender: linux("a"), Receiver: linux("b", "tcp_rmem", "4096 65536 87380"), Diagnosis: found(diagnose.ReceiverBuffer)}
 	in.Receiver.Memory = 8 << 30 // at most 256 MiB
@@ -287,6 +307,13 @@ net.ipv4.tcp_rmem = 4096 65536 134217728
 	}
 }
 
+func TestWriteSysctlWithoutChanges(t *testing.T) {
+	var text bytes.Buffer
+	if err := WriteSysctl(&text, &Plan{}, "b"); err != nil || !strings.HasSuffix(text.String(), "\n# Nothing is planned for it.\n") {
+		t.Errorf("error %v, text:\n%s", err, &text)
+	}
+}
+
 func TestWriteText(t *testing.T) {
 	p := &Plan{Steps: []Step{{Idea: "let the receiver's window grow", Predicted: 965 * unit.Mbps, Risk: "memory", Changes: []Change{
 		{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864", Why: "the path holds \x1b[31m17.9 MiB", Source: "Linux ip-sysctl, https://docs.kernel.org"}}}},
@@ -303,7 +330,7 @@ func TestWriteText(t *testing.T) {
       see   Linux ip-sysctl, https://docs.kernel.org
    Risk: memory
 
-Left alone:
+Notes:
 - net.ipv4.tcp_mem is left alone.
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {

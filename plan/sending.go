@@ -93,7 +93,7 @@ func mtuProbing(m *maker) *idea {
 	}
 	var why string
 	switch {
-	case d.MTU.Note != "":
+	case strings.Contains(d.MTU.Note, "vanish"): // path notes other things too, none of them a reason
 		why = plain(d.MTU.Note)
 	case m.finding(diagnose.MTUBlackHole) != nil:
 		why = "packets above a size vanish on this path"

@@ -165,7 +165,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// path is a far end whose transfers reach what a list says, one after the other.
+// scripted is a far end whose transfers reach what a list says, one after the other.
 type scripted struct {
 	Far
 	rates []unit.Rate

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/change"
@@ -16,6 +19,7 @@ type applyCmd struct {
 	Plan          string        `arg:"" help:"Plan as 'fullbore plan --json' wrote it; - for standard input."`
 	Host          string        `placeholder:"NAME" help:"Apply the changes meant for this host name (default: this host's own)."`
 	ConfirmWithin time.Duration `default:"60s" help:"Revert unless 'fullbore confirm' comes in time."`
+	JSON          bool          `help:"One JSON document on stdout."`
 }
 
 // maxPlan bounds what is read of a plan file: the largest catalogue fits many times.
@@ -38,29 +42,28 @@ func (c *applyCmd) Run(app *app) error {
 		return err
 	}
 	if !facts.CanChange {
-		return &hinted{err: fmt.Errorf("change this host: %s", facts.WhyNot), hint: "sudo fullbore apply " + c.Plan, code: exitRefused}
+		return &hinted{err: fmt.Errorf("change this host: %s", facts.WhyNot), code: exitRefused}
 	}
 	changes, err := localChanges()
 	if err != nil {
 		return err
 	}
 	changes.StartWatchdog = change.StartDetachedWatchdog // this process ends long before the deadline
-	if err := changes.Expire(app.ctx); err != nil {
-		return err
-	}
-	id, err := changes.Begin(app.ctx, "apply "+c.Plan, c.ConfirmWithin)
+	id, err := changes.Begin(app.ctx, "apply "+filepath.Base(c.Plan), c.ConfirmWithin)
 	if err != nil {
-		return err
+		return changeError(err)
 	}
 	if err := changes.Apply(app.ctx, id, settings); err != nil {
 		if _, undo := changes.Revert(app.ctx, id); undo != nil {
-			return fmt.Errorf("%w; and revert: %w", err, undo)
+			err = fmt.Errorf("%w; and %w", err, undo)
 		}
+		return changeError(err)
+	}
+	set, err := newest(app.ctx, changes, "of that id", func(s *change.Set) bool { return s.ID == id })
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(app.stdout, "change set %s is live; it reverts in %v unless confirmed\n  keep it: fullbore confirm %s\n  undo it: fullbore revert %s\n",
-		id, c.ConfirmWithin, id, id)
-	return err
+	return showSets(app.stdout, c.JSON, *set)
 }
 
 func (c *applyCmd) read(app *app) (*planDocument, error) {
@@ -88,11 +91,13 @@ func (c *applyCmd) read(app *app) (*planDocument, error) {
 // settings picks this host's changes, and refuses to lower anything.
 func (c *applyCmd) settings(p *planDocument, facts *host.Facts) ([]change.Setting, error) {
 	var out []change.Setting
-	others := 0
+	var others []string
 	for _, step := range p.Steps {
 		for _, ch := range step.Changes {
 			if ch.Host != c.Host {
-				others++
+				if !slices.Contains(others, ch.Host) {
+					others = append(others, ch.Host)
+				}
 				continue
 			}
 			knob, ok := tunable.Lookup(facts.OS, ch.Tunable)
@@ -102,6 +107,9 @@ func (c *applyCmd) settings(p *planDocument, facts *host.Facts) ([]change.Settin
 			if err := knob.Check(ch.To); err != nil {
 				return nil, usageError("plan sets %s: %w", ch.Tunable, err)
 			}
+			if _, ok := facts.Tunables[ch.Tunable]; !ok {
+				return nil, &hinted{code: exitRefused, err: fmt.Errorf("this host does not have %s", ch.Tunable), hint: "make the plan again, on this host"}
+			}
 			if raised, _ := knob.Raise(facts.Tunables[ch.Tunable], ch.To); raised != tunable.Normalise(ch.To) {
 				return nil, &hinted{code: exitRefused,
 					err:  fmt.Errorf("%s = %s would lower the present %s", ch.Tunable, ch.To, facts.Tunables[ch.Tunable]),
@@ -110,8 +118,11 @@ func (c *applyCmd) settings(p *planDocument, facts *host.Facts) ([]change.Settin
 			out = append(out, change.Setting{Tunable: ch.Tunable, Value: ch.To})
 		}
 	}
+	if len(out) == 0 && len(others) == 0 {
+		return nil, &hinted{err: errors.New("the plan has no changes: there is nothing to apply"), code: exitUsage}
+	}
 	if len(out) == 0 {
-		return nil, &hinted{err: fmt.Errorf("the plan has nothing for %s (%d changes for other hosts)", c.Host, others), hint: "choose a host with --host", code: exitUsage}
+		return nil, &hinted{err: fmt.Errorf("the plan has nothing for %s, only for %q", c.Host, others), hint: "if one of them is this host: fullbore apply --host NAME", code: exitUsage}
 	}
 	return out, nil
 }

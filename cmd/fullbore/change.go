@@ -24,7 +24,7 @@ func (c *confirmCmd) Run(app *app) error {
 		return err
 	}
 	if c.ID == "" {
-		set, err := newest(app.ctx, manager, "to confirm", (*change.Set).Open)
+		set, err := newest(app.ctx, manager, "to confirm", c.waits)
 		if err != nil {
 			return err
 		}
@@ -37,12 +37,25 @@ func (c *confirmCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	return showSets(app.stdout, c.JSON, *set)
+	if err := showSets(app.stdout, c.JSON, *set); err != nil {
+		return err
+	}
+	if set.State != change.Confirmed { // the set's note says why
+		return exitCode(exitRefused)
+	}
+	return nil
+}
+
+// waits reports whether the set is one to confirm from here, or to persist that
+// was confirmed before.
+func (c *confirmCmd) waits(s *change.Set) bool {
+	later := c.Persist && s.State == change.Confirmed && !s.Persist
+	return (s.Open() || later) && !s.Elsewhere
 }
 
 type revertCmd struct {
-	ID   string `arg:"" optional:"" help:"Change set (default: the newest that is kept)."`
-	All  bool   `help:"Revert every change set, the newest first."`
+	ID   string `arg:"" optional:"" help:"Change set (default: the newest that is not reverted yet)."`
+	All  bool   `help:"Revert every change set of this host, the newest first."`
 	JSON bool   `help:"One JSON document on stdout."`
 }
 
@@ -81,20 +94,26 @@ func (c *revertCmd) choose(ctx context.Context, manager *change.Manager) ([]stri
 	case c.All:
 		sets, err := manager.List(ctx)
 		var ids []string
-		for _, set := range sets {
-			if set.Kept() {
-				ids = append(ids, set.ID)
+		for i := range sets {
+			if undoable(&sets[i]) {
+				ids = append(ids, sets[i].ID)
 			}
 		}
 		return ids, err
 	default:
-		set, err := newest(ctx, manager, "to revert", (*change.Set).Kept)
+		set, err := newest(ctx, manager, "to revert", undoable)
 		if err != nil {
 			return nil, err
 		}
 		return []string{set.ID}, nil
 	}
 }
+
+// undoable reports whether there is something to revert, and from here.
+func undoable(s *change.Set) bool { return s.Kept() && !s.Elsewhere }
+
+// endedShown is how many sets of the past status shows people.
+const endedShown = 3
 
 type statusCmd struct {
 	JSON bool `help:"One JSON document on stdout."`
@@ -106,10 +125,38 @@ func (c *statusCmd) Run(app *app) error {
 		return err
 	}
 	sets, err := manager.List(app.ctx)
+	older := 0
+	if !c.JSON {
+		sets, older = recent(sets)
+	}
 	if shown := showSets(app.stdout, c.JSON, sets...); shown != nil {
 		return shown
 	}
+	if older > 0 {
+		fmt.Fprintf(app.stdout, "\n%d older ones are over; see them with: fullbore status --json\n", older)
+	}
 	return changeError(err)
+}
+
+// recent leaves out sets that are over, but for the newest few, and says how
+// many more have changed something.
+func recent(sets []change.Set) (shown []change.Set, older int) {
+	ended := 0
+	for _, set := range sets {
+		switch {
+		case set.Kept():
+		case len(set.Values) == 0: // it was refused, and touched nothing
+			continue
+		default:
+			ended++
+		}
+		if !set.Kept() && ended > endedShown {
+			older++
+			continue
+		}
+		shown = append(shown, set)
+	}
+	return shown, older
 }
 
 type watchdogCmd struct {
@@ -146,7 +193,7 @@ func newest(ctx context.Context, manager *change.Manager, what string, will func
 	if err != nil {
 		return nil, changeError(err)
 	}
-	return nil, &hinted{err: fmt.Errorf("there is no change set %s", what), hint: "fullbore status", code: exitFailed}
+	return nil, &hinted{err: fmt.Errorf("there is no change set %s", what), hint: "see what there is with: fullbore status", code: exitFailed}
 }
 
 // changeError adds what to do, and the exit code, to an error of change.
@@ -192,7 +239,12 @@ func showSets(w io.Writer, asJSON bool, sets ...change.Set) error {
 // showSet prints one change set as a person wants to see it.
 func showSet(w io.Writer, set *change.Set, now time.Time) error {
 	state := string(set.State)
+	if set.Elsewhere {
+		state += " in another network namespace"
+	}
 	switch {
+	case set.State == change.Lost:
+		state = "reverted, except what someone else has changed"
 	case set.State == change.Confirmed && set.Persist:
 		state += ", also after a reboot"
 	case set.State == change.Confirmed:
@@ -216,11 +268,15 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 		return err
 	}
 	var err error
+	where := ""
+	if set.Elsewhere {
+		where = " there"
+	}
 	if set.State == change.Live && set.Deadline.After(now) {
-		_, err = fmt.Fprintf(w, "  keep it: fullbore confirm %s\n", set.ID)
+		_, err = fmt.Fprintf(w, "  keep it%s: fullbore confirm %s\n", where, set.ID)
 	}
 	if set.Kept() {
-		_, err = fmt.Fprintf(w, "  undo it: fullbore revert %s\n", set.ID)
+		_, err = fmt.Fprintf(w, "  undo it%s: fullbore revert %s\n", where, set.ID)
 	}
 	return err
 }
@@ -228,6 +284,10 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 // drift says how a value stands to what the set gave it.
 func drift(v *change.Value) string {
 	switch {
+	case v.State == change.Applying && v.Now != "":
+		return "cut short, now " + v.Now
+	case v.State == change.Lost:
+		return "left alone"
 	case v.State != change.Live:
 		return string(v.State)
 	case v.Now == "":

@@ -47,6 +47,34 @@ func TestShowSet(t *testing.T) {
   net.ipv4.tcp_wmem  1 2 3  -> 1 2 4  now unknown
   undo it: fullbore revert 20261120-120000-a1b2c3
 `},
+		{"cut short", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Applying, Reason: "apply", Created: created, Deadline: created.Add(100 * time.Second),
+			Values: []change.Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Applying, Now: "1 2 3"}},
+		}, `
+20261120-120000-a1b2c3  applying, reverts in 10s, 1 minute old: apply
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  cut short, now 1 2 3
+  undo it: fullbore revert 20261120-120000-a1b2c3
+`},
+		{"late", change.Set{ID: "20261120-120000-a1b2c3", State: change.Live, Reason: "apply", Created: created, Deadline: created}, `
+20261120-120000-a1b2c3  live, to be reverted at once, 1 minute old: apply
+  undo it: fullbore revert 20261120-120000-a1b2c3
+`},
+		{"someone else's", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Lost, Reason: "tune", Created: created, Note: "on request",
+			Values: []change.Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Lost}},
+		}, `
+20261120-120000-a1b2c3  reverted, except what someone else has changed, 1 minute old: tune
+  note: on request
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  left alone
+`},
+		{"elsewhere", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Confirmed, Reason: "tune", Created: created, Elsewhere: true,
+			Values: []change.Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Live}},
+		}, `
+20261120-120000-a1b2c3  confirmed in another network namespace, until the next reboot, 1 minute old: tune
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  now unknown
+  undo it there: fullbore revert 20261120-120000-a1b2c3
+`},
 		{"over", change.Set{ID: "20261120-120000-a1b2c3", State: change.Reverted, Reason: "tune", Created: created.Add(90 * time.Second)}, `
 20261120-120000-a1b2c3  reverted, 0 seconds old: tune
 `},
@@ -60,6 +88,39 @@ func TestShowSet(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestConfirmWithoutID(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		set     change.Set
+		persist bool
+		want    bool
+	}{
+		{"live", change.Set{State: change.Live}, false, true},
+		{"live elsewhere", change.Set{State: change.Live, Elsewhere: true}, false, false},
+		{"confirmed", change.Set{State: change.Confirmed}, false, false},
+		{"confirmed, to persist", change.Set{State: change.Confirmed}, true, true},
+		{"persisted", change.Set{State: change.Confirmed, Persist: true}, true, false},
+		{"reverted", change.Set{State: change.Reverted}, true, false},
+	} {
+		if got := (&confirmCmd{Persist: tc.persist}).waits(&tc.set); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestRecent(t *testing.T) {
+	var sets []change.Set
+	touched := []change.Value{{Tunable: "net.ipv4.tcp_rmem"}}
+	for range endedShown + 2 {
+		sets = append(sets, change.Set{State: change.Reverted}, change.Set{State: change.Reverted, Values: touched})
+	}
+	sets = append(sets, change.Set{State: change.Confirmed})
+	shown, older := recent(sets)
+	if len(shown) != endedShown+1 || older != 2 || shown[endedShown].State != change.Confirmed {
+		t.Errorf("%d shown, %d older: %v", len(shown), older, shown)
 	}
 }
 

@@ -15,8 +15,14 @@ func (c *factsCmd) Run(app *app) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(app.stdout, facts)
+		return printJSON(app.stdout, factsDocument{Schema: "fullbore/facts/1", Facts: facts})
 	}
 	report.Facts(app.stdout, facts)
 	return nil
+}
+
+// factsDocument is what facts prints with --json.
+type factsDocument struct {
+	Schema string `json:"schema"` // "fullbore/facts/1"
+	*host.Facts
 }

@@ -28,19 +28,19 @@ func inLab(app *app, scenario string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	// Ctrl-C reaches the command on a, which puts both hosts back; only then may
-	// the lab go.
-	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx))
-	defer end()
-	l, err := lab.Start(ctx, s, lab.Options{})
-	if err != nil {
-		return err
-	}
 	if !isTerminal(app.stdout) {
 		_, _ = fmt.Fprintln(app.stderr, "..", "lab", s.Name+":", s.About)
 	} else {
 		_, _ = fmt.Fprintln(app.stderr, s.Draw())
 	}
+	l, err := lab.Start(app.ctx, s, lab.Options{})
+	if err != nil {
+		return err
+	}
+	// Ctrl-C reaches the command on a, which puts both hosts back; only then may
+	// the lab go.
+	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx))
+	defer end()
 	token, err := serveOn(ctx, l.Host("b"), self, "--allow-changes")
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -53,8 +53,9 @@ func inLab(app *app, scenario string) error {
 	if err == nil {
 		err = waitInterrupted(app.ctx, command)
 	}
-	_, _ = fmt.Fprintln(app.stderr, "  ", l.Report())
-	if closed := l.Close(); closed != nil {
+	report, closed := l.Report(), l.Close() // first the end, as whoever reads stderr may be gone
+	_, _ = fmt.Fprintln(app.stderr, "  ", report)
+	if closed != nil {
 		return closed
 	}
 	if failed, ok := errors.AsType[*lab.ExitError](err); ok {
@@ -98,6 +99,8 @@ func serveOn(ctx context.Context, h *lab.Host, self string, flags ...string) (to
 	_ = reader.SetReadDeadline(time.Now().Add(serveWithin))
 	line, err := bufio.NewReader(io.LimitReader(reader, 64<<10)).ReadBytes('\n')
 	if err != nil {
+		_ = command.Signal(syscall.SIGKILL) // it has mostly ended by itself
+		_ = command.Wait()                  // for all that it said
 		return "", fmt.Errorf("start the far end: %w: %s", err, command.Stderr)
 	}
 	var listening serveDocument

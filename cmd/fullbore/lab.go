@@ -64,8 +64,8 @@ func (c *labRunCmd) Run(app *app) (err error) {
 		return err
 	}
 	ran := foreground(app, running.Host("a"), c.Command)
-	_, _ = fmt.Fprintln(app.stderr, running.Report())
-	closed := running.Close()
+	report, closed := running.Report(), running.Close() // first the end, as whoever reads stderr may be gone
+	_, _ = fmt.Fprintln(app.stderr, report)
 	if ran == nil {
 		return closed
 	}

@@ -29,9 +29,14 @@ func (c *planCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
+	if in.Sender != nil && in.Receiver != nil && in.Sender.Name == in.Receiver.Name {
+		other(in).Name += " (far end)" // as in tune: a plan tells its hosts apart by name
+	}
 	p := plan.Make(in)
 	if c.For == "" {
 		c.For = near(in).Name
+	} else if there := other(in); c.For != near(in).Name && (there == nil || c.For != there.Name) {
+		return usageError("--for-host %s: nothing is known of such a host", c.For)
 	}
 	switch {
 	case c.JSON || c.Format == "json":
@@ -57,4 +62,12 @@ func near(in plan.Input) *host.Facts {
 		return in.Receiver
 	}
 	return in.Sender
+}
+
+// other is the far host's facts, nil if it does not tell.
+func other(in plan.Input) *host.Facts {
+	if in.Direction == bulk.Reverse {
+		return in.Sender
+	}
+	return in.Receiver
 }

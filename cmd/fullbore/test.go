@@ -22,7 +22,7 @@ type testCmd struct {
 	Length     string  `short:"l" placeholder:"SIZE" help:"Bytes a read or write (128K)."`
 	MSS        int     `short:"M" name:"set-mss" placeholder:"BYTES" help:"Maximum segment size."`
 	Omit       float64 `short:"O" default:"0" placeholder:"SECONDS" help:"Do not measure the first seconds."`
-	Interval   float64 `short:"i" default:"1" placeholder:"SECONDS" help:"Time between reported rates."`
+	Interval   float64 `short:"i" default:"1" placeholder:"SECONDS" help:"Time between reported rates, 0.1 to 60; 0 for none."`
 	NoDelay    bool    `short:"N" help:"Set TCP_NODELAY."`
 	FQRate     string  `name:"fq-rate" placeholder:"RATE" help:"Pace each connection at this rate (SO_MAX_PACING_RATE)."`
 	JSON       bool    `short:"J" help:"iperf3's JSON document, with what is ours under .fullbore."`
@@ -43,6 +43,14 @@ func (c *testCmd) spec() (bulk.Spec, error) {
 	if c.Bidir {
 		spec.Direction = bulk.Both
 	}
+	for flag, value := range map[string]float64{"--time": c.Time, "--omit": c.Omit} {
+		if !(value >= 0 && value <= bulk.MaxDuration.Seconds()) { // also NaN
+			return spec, usageError("%s: %v seconds: use up to %v", flag, value, bulk.MaxDuration.Seconds())
+		}
+	}
+	if !(c.Interval == 0 || c.Interval >= bulk.DefaultInterval.Seconds() && c.Interval <= 60) { // as iperf3's
+		return spec, usageError("--interval: %v seconds: use %v to 60, or 0 for none", c.Interval, bulk.DefaultInterval.Seconds())
+	}
 	size := func(flag, text string) (int64, error) {
 		if text == "" {
 			return 0, nil
@@ -57,7 +65,10 @@ func (c *testCmd) spec() (bulk.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
-	if bytes > 0 {
+	if c.Bytes != "" {
+		if bytes == 0 {
+			return spec, usageError("--bytes: there is nothing to send")
+		}
 		spec.Bytes, spec.Duration = bytes, 0
 	}
 	window, err := size("--window", c.Window)
@@ -111,14 +122,21 @@ func (c *testCmd) Run(app *app) error {
 		}
 		return err
 	}
+	if err != nil && len(result.Client.Streams) == 0 {
+		return err // it never began
+	}
 	report.Transfer(app.stdout, result)
 	return err
 }
 
-// intervals prints the rate at every interval.
+// intervals prints the rate of every interval, which is many of the transfer's.
 func (c *testCmd) intervals(app *app) func(bulk.Progress) {
 	next := seconds(c.Interval)
+	var looked, printed time.Duration
+	var bits float64 // since it was printed
 	return func(p bulk.Progress) {
+		bits += float64(p.Rate) * (p.At - looked).Seconds()
+		looked = p.At
 		if p.At < next || c.Interval <= 0 {
 			return
 		}
@@ -127,6 +145,8 @@ func (c *testCmd) intervals(app *app) func(bulk.Progress) {
 		if p.Omitting {
 			omitted = "  (omitted)"
 		}
-		_, _ = fmt.Fprintf(app.stderr, "%6.1f s  %10s%s\n", p.At.Seconds(), p.Rate, omitted)
+		rate := unit.Rate(bits / (p.At - printed).Seconds())
+		_, _ = fmt.Fprintf(app.stderr, "%6.1f s  %10s%s\n", p.At.Seconds(), rate, omitted)
+		bits, printed = 0, p.At
 	}
 }

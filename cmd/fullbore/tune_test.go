@@ -362,7 +362,7 @@ func TestIntegrationPlanApply(t *testing.T) {
 		if two.tunables() == found {
 			t.Error("applied, and nothing has changed")
 		}
-		return strings.Fields(string(out))[2]
+		return strings.Fields(string(out))[0]
 	}
 
 	apply("--confirm-within", "2s")

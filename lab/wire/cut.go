@@ -75,8 +75,8 @@ func (p *packet) spoil(dst []byte, i int, ce bool, pick func(int) int) []byte {
 		from = p.headers
 	case p.tcp:
 		from, to = p.l4+4, p.l4+12
-	case from == to:
-		from = 0
+	case from == to: // not what it was, or a fragment
+		from = min(1, len(ip)-1) // the TUN device refuses what is not of version 4 or 6
 	}
 	bit := pick((to - from) * 8)
 	ip[from+bit/8] ^= 1 << (bit % 8)

@@ -279,3 +279,21 @@ func FuzzPacket(f *testing.F) {
 		}
 	})
 }
+
+// What is not understood, such as a fragment, is spoilt anywhere but in its
+// version, without which the TUN device would refuse it.
+func TestSpoilOpaque(t *testing.T) {
+	buf := superPacket{version: 4, payload: make([]byte, 100), mss: 1460}.build()
+	clear(buf[:vnetLen])
+	binary.BigEndian.PutUint16(buf[vnetLen+6:], 1) // a fragment offset
+	var p packet
+	if err := p.parse(buf); err != nil {
+		t.Fatal(err)
+	}
+	for bit := range 16 {
+		got := p.spoil(make([]byte, bufferSize), 0, false, func(int) int { return bit })
+		if version := got[vnetLen] >> 4; version != 4 || bytes.Equal(got[vnetLen:], buf[vnetLen:]) {
+			t.Errorf("bit %d: version %d", bit, version)
+		}
+	}
+}

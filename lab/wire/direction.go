@@ -92,8 +92,9 @@ const maxTime = time.Minute
 // Kind Numbers).
 var tcpOptions = map[string]byte{"wscale": 3, "sack": 4, "timestamps": 8}
 
-// check says which field of the direction is out of its range.
-func (d Direction) check(mtu int) error {
+// Check says which field of the direction is out of its range, on a path of that
+// MTU.
+func (d Direction) Check(mtu int) error {
 	for _, p := range []struct {
 		name  string
 		value float64

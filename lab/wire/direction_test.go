@@ -30,7 +30,7 @@ func TestCheckNamesTheField(t *testing.T) {
 		{"mss clamp 40", Direction{MSSClamp: 40}},
 		{`strip "mss" is not one of sack, timestamps, wscale`, Direction{Strip: []string{"mss"}}},
 	} {
-		err := tt.d.check(1500)
+		err := tt.d.Check(1500)
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%+v: %v", tt.d, err)

@@ -91,7 +91,7 @@ func TestEverySegmentIsAccountedFor(t *testing.T) {
 		if rapid.Bool().Draw(t, "policed") {
 			d.Policer = Policer{Rate: 20 * unit.Mbps, Burst: 20_000}
 		}
-		if err := d.check(1500); err != nil {
+		if err := d.Check(1500); err != nil {
 			t.Fatal(err)
 		}
 		l, out := drive(d, 50, 20, 300*time.Microsecond)

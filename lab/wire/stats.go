@@ -51,7 +51,9 @@ func (d Drops) Total() uint64 {
 }
 
 // Lateness is how much later than due segments were delivered: the error of the
-// path's delay that comes from this machine's scheduling.
+// path's delay that comes from this machine's scheduling. Segments delivered
+// together are due with the last of them, up to a [Quantum] after the first. What
+// a late wake-up adds before the wire sees a segment come is not in it.
 type Lateness struct {
 	P50 time.Duration `json:"p50_ns"`
 	P99 time.Duration `json:"p99_ns"`

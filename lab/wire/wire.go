@@ -10,8 +10,8 @@
 //
 // Departures follow a virtual clock: a segment departs at max(its arrival, the
 // departure before it) + its bits/rate. The rate is therefore exact whatever the
-// scheduler does; a late wake-up shows as added delay only, and is counted in
-// [Lateness].
+// scheduler does; a late wake-up shows as added delay only, and on the delivering
+// side is counted in [Lateness].
 //
 // One OS thread a direction reads, queues and writes, without Go timers (which
 // are about 1 ms coarse in an idle process), without channels, and without

@@ -33,10 +33,10 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 	if mtu < 68 || mtu > 65535 {
 		return nil, fmt.Errorf("start wire: MTU %d is not between 68 and 65535", mtu)
 	}
-	if err := aToB.check(mtu); err != nil {
+	if err := aToB.Check(mtu); err != nil {
 		return nil, fmt.Errorf("start wire: a to b: %w", err)
 	}
-	if err := bToA.check(mtu); err != nil {
+	if err := bToA.Check(mtu); err != nil {
 		return nil, fmt.Errorf("start wire: b to a: %w", err)
 	}
 	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
