@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,14 +118,34 @@ func (r root) tunables(f *Facts) error {
 			f.ReadOnly = append(f.ReadOnly, t.Name)
 		}
 	}
-	for _, name := range []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"} {
-		if value, err := r.get(name); err == nil && value != "0" {
-			f.Forwards = true
-		}
-	}
+	f.Forwards = r.forwards(f.Interfaces)
 	f.WhyNot = whyNot(r.writable("net.ipv4.tcp_rmem"))
 	f.CanChange = f.WhyNot == ""
 	return nil
+}
+
+// forwards tells a router or firewall, which stands in two networks with devices
+// of its own, from a host that only forwards to its own containers and virtual
+// machines: nearly every one that runs Docker has ip_forward set.
+func (r root) forwards(interfaces []Interface) bool {
+	networks := 0
+	for _, i := range interfaces {
+		if i.Up && i.Driver != "" && slices.ContainsFunc(i.Addresses, routable) {
+			networks++
+		}
+	}
+	for _, name := range []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"} {
+		if value, err := r.get(name); err == nil && value != "0" {
+			return networks >= 2
+		}
+	}
+	return false
+}
+
+// routable says whether an address (CIDR) reaches beyond its link.
+func routable(cidr string) bool {
+	prefix, err := netip.ParsePrefix(cidr)
+	return err == nil && prefix.Addr().IsGlobalUnicast()
 }
 
 // whyNot says what keeps this process from changing tunables, and what to do.

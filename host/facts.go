@@ -20,7 +20,7 @@ type Facts struct {
 	CPUModel     string            `json:"cpu_model,omitempty"`
 	Memory       int64             `json:"memory_bytes"` // of the machine, or of a control group that limits it
 	BootID       string            `json:"boot_id,omitempty"`
-	Forwards     bool              `json:"forwards"` // routes packets: a router or firewall is not tuned (S0)
+	Forwards     bool              `json:"forwards"` // routes between networks: a router or firewall is not tuned (S0)
 	Interfaces   []Interface       `json:"interfaces"`
 	Tunables     map[string]string `json:"tunables"`            // present values of the catalogue's tunables, blanks normalised
 	ReadOnly     []string          `json:"read_only,omitempty"` // those among Tunables that cannot be set here

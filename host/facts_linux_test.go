@@ -201,3 +201,28 @@ func TestIntegrationSet(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A router stands in two networks; a host with containers only forwards to them.
+func TestForwards(t *testing.T) {
+	public, private := []string{"203.0.113.2/24"}, []string{"10.0.0.1/24", "fe80::1/64"}
+	nic := func(driver string, up bool, addresses []string) Interface {
+		return Interface{Driver: driver, Up: up, Addresses: addresses}
+	}
+	for _, test := range []struct {
+		name       string
+		ipForward  string
+		interfaces []Interface
+		want       bool
+	}{
+		{"router", "1", []Interface{nic("igb", true, public), nic("igb", true, private)}, true},
+		{"host in two networks", "0", []Interface{nic("igb", true, public), nic("igb", true, private)}, false},
+		{"host with containers", "1", []Interface{nic("igb", true, public), nic("", true, private)}, false},
+		{"second network is down", "1", []Interface{nic("igb", true, public), nic("igb", false, private)}, false},
+		{"second network has link-local addresses only", "1", []Interface{nic("igb", true, public), nic("igb", true, []string{"fe80::1/64"})}, false},
+	} {
+		r := unpack(t, map[string]string{"proc/sys/net/ipv4/ip_forward": test.ipForward})
+		if got := r.forwards(test.interfaces); got != test.want {
+			t.Errorf("%s: forwards is %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -31,7 +31,11 @@ func Facts(w io.Writer, f *host.Facts) {
 		t.row(first(i, "interfaces"), fmt.Sprintf("%s: %s, MTU %d, %s %s", n.Name, state, n.MTU, speed, strings.Join(n.Addresses, " ")))
 	}
 	for i, name := range slices.Sorted(maps.Keys(f.Tunables)) {
-		t.row(first(i, "tunables"), fmt.Sprintf("%-40s %s", name, f.Tunables[name]))
+		note := ""
+		if slices.Contains(f.ReadOnly, name) {
+			note = "  (cannot be set here)"
+		}
+		t.row(first(i, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
 	}
 	if !f.CanChange {
 		t.row("changes", "not possible: "+f.WhyNot)

@@ -21,7 +21,7 @@ type serveCmd struct {
 
 // serveDocument is what serve --json prints once it listens.
 type serveDocument struct {
-	Schema  string `json:"schema"` // "fullbore.serve/1"
+	Schema  string `json:"schema"` // "fullbore/serve/1"
 	Listen  string `json:"listen"` // address:port, TCP and UDP
 	Token   string `json:"token"`
 	Changes bool   `json:"changes"` // allowed with the token
@@ -43,9 +43,14 @@ func (c *serveCmd) Run(app *app) error {
 	}
 	config := peer.Config{Identity: identity, Log: log}
 	if c.AllowChanges {
-		if config.Changes, err = openChanges(app.ctx); err != nil {
+		changes, err := localChanges()
+		if err != nil {
 			return fmt.Errorf("allow changes: %w", err)
 		}
+		if err := changes.Expire(app.ctx); err != nil {
+			log.Warn("earlier changes may still be live: see fullbore status", "err", err)
+		}
+		config.Changes = changes
 	}
 	server, err := peer.NewServer(config)
 	if err != nil {
@@ -81,7 +86,7 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore.serve/1", Listen: at.String(), Token: token, Changes: c.AllowChanges,
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.AllowChanges,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/tune"
@@ -35,7 +34,7 @@ func (c *tuneCmd) Run(app *app) error {
 		return err
 	}
 	defer far.Close()
-	changes, err := openChanges(app.ctx)
+	changes, err := localChanges()
 	if err != nil {
 		return err
 	}
@@ -60,13 +59,4 @@ func (c *tuneCmd) Run(app *app) error {
 		return &hinted{err: err, hint: "fullbore tune --budget 90s", code: exitUsage}
 	}
 	return err
-}
-
-// openChanges gives this host's change sets; expired ones are reverted first.
-func openChanges(ctx context.Context) (change.Host, error) {
-	manager, err := localChanges()
-	if err != nil {
-		return nil, err
-	}
-	return manager, manager.Expire(ctx)
 }
