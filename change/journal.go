@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2/maybe"
 )
 
 // schema is the journal's format. A journal of another one is never guessed at.
@@ -156,7 +154,7 @@ func readAll(dir string) ([]*Set, error) {
 // writeDurably replaces a file whole, so that after a crash, of the process or
 // the machine, there is either the old or the new one.
 func writeDurably(path string, data []byte) error {
-	if err := maybe.WriteFile(path, data, 0o644); err != nil {
+	if err := replaceFile(path, data); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 )
 
@@ -125,4 +126,10 @@ func startWatchdog(dir, id string, owned bool) error {
 		return fmt.Errorf("start watchdog: %w", err)
 	}
 	return nil
+}
+
+// replaceFile writes beside the file, not in a shared temporary directory, and
+// syncs before it renames.
+func replaceFile(path string, data []byte) error {
+	return renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }

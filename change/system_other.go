@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/renameio/v2/maybe"
+
 	"github.com/fullbore/fullbore/host"
 )
 
@@ -26,3 +28,5 @@ func StartWatchdog(_, _ string) error {
 func StartDetachedWatchdog(_, _ string) error {
 	return fmt.Errorf("start watchdog: %w", host.ErrUnsupported)
 }
+
+func replaceFile(path string, data []byte) error { return maybe.WriteFile(path, data, 0o644) }

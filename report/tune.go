@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/fullbore/fullbore/tune"
@@ -80,7 +81,7 @@ func describePath(r *tune.Result) string {
 }
 
 func describeFigure(f tune.Figure, latency float64) string {
-	return fmt.Sprintf("%-10s (%s; latency under load %.3g ms, %.2g %% sent again)", f.Goodput, count(len(f.Runs), "run"), latency, 100*f.Retrans)
+	return fmt.Sprintf("%-10s (%s; latency under load %s, %.2g %% sent again)", f.Goodput, count(len(f.Runs), "run"), unit.Milliseconds(time.Duration(latency*float64(time.Millisecond))), 100*f.Retrans)
 }
 
 // factor writes a gain as a person would: "+5 %" or "x 120".

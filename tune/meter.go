@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -15,6 +16,7 @@ type meter struct {
 	far   Far
 	o     Options
 	rtt   time.Duration
+	way   path.Direction // of the path, as probed
 	spent time.Duration
 	bytes int64
 }
@@ -61,9 +63,9 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 	}
 	if err != nil {
 		if result != nil {
-			return reading{}, fmt.Errorf("measure: %w (so far %s)", err, result.Goodput(m.o.Direction))
+			err = fmt.Errorf("%w (so far %s)", err, result.Goodput(m.o.Direction))
 		}
-		return reading{}, fmt.Errorf("measure: %w", err)
+		return reading{}, fmt.Errorf("measure: %w%s", err, MTUNote(m.way))
 	}
 	latency, retrans := load(result.Senders(m.o.Direction))
 	return reading{result.Goodput(m.o.Direction), latency, retrans, result}, nil
@@ -100,4 +102,15 @@ func load(senders []bulk.Stream) (latency time.Duration, retrans float64) {
 		retrans = float64(again) / float64(sent)
 	}
 	return latency, retrans
+}
+
+// MTUNote is what the probe found odd about the path's MTU, to be put behind the
+// error of a transfer that failed: large packets that vanish are why most
+// transfers that connect and then stand still do so. It is empty if there was
+// nothing.
+func MTUNote(way path.Direction) string {
+	if way.MTU.Note == "" {
+		return ""
+	}
+	return "; the probe found: " + way.MTU.Note
 }

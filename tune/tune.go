@@ -249,6 +249,7 @@ func (t *tuning) probe(ctx context.Context) error {
 	t.path, t.result.Path = estimate, estimate
 	t.meter.rtt = estimate.RTT.Median
 	way := t.way()
+	t.meter.way = way
 	t.o.Watch.Result(fmt.Sprintf("RTT %s, capacity %s, MTU %s, bandwidth-delay product %s",
 		unit.Milliseconds(estimate.RTT.Min), DescribeCapacity(way.Capacity), describeMTU(way.MTU), estimate.BDP(way)))
 	return nil
