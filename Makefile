@@ -10,4 +10,4 @@ test: ## all tests, one package at a time: the lab's measure, and must not distu
 
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
 	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire
-	go test -run '^$$' -bench Tune -benchtime 1x ./cmd/fullbore
+	go test -run '^$$' -bench Tune -benchtime 1x -timeout 30m ./cmd/fullbore

@@ -28,7 +28,10 @@ const maxRuns = 5
 func (t *tuning) compare(ctx context.Context, old, fresh *candidate) (stat.Decision, error) {
 	for {
 		if len(old.readings) > 0 && len(fresh.readings) > 0 {
-			if o := decide(old.goodputs(), fresh.goodputs()); o != stat.Undecided {
+			o := decide(old.goodputs(), fresh.goodputs())
+			// One run is enough to go on with what helps: it is measured again
+			// before it is kept. It is not enough to give an idea up.
+			if o == stat.Better || o != stat.Undecided && min(len(old.readings), len(fresh.readings)) >= 2 {
 				return o, nil
 			}
 		}
@@ -60,10 +63,19 @@ func decide(old, fresh []float64) stat.Decision {
 	return decision
 }
 
-// lean is the verdict when the budget ends before the interval decides: what is
-// not proven to help is not kept.
+// plain is the factor between two medians that no single odd run makes.
+const plain = 2.0
+
+// lean is the verdict when the runs or the budget end before the interval
+// decides: what is not proven to help is not kept. One run that went astray (a
+// flow that left slow start too early, a machine that stood still) widens the
+// interval beyond use, but not the medians of three runs or more.
 func lean(old, fresh []float64) stat.Decision {
-	if stat.Median(fresh) < stat.Median(old)*(1-minEffect) {
+	gain := stat.Median(fresh) / stat.Median(old)
+	switch {
+	case gain > plain && min(len(old), len(fresh)) >= 3:
+		return stat.Better
+	case gain < 1-minEffect:
 		return stat.Worse
 	}
 	return stat.Same

@@ -206,10 +206,11 @@ func TestCompare(t *testing.T) {
 		runs   int
 	}{
 		{"ten times as much takes one run", []unit.Rate{100, 101}, []unit.Rate{1000}, time.Hour, stat.Better, 1},
-		{"a tenth takes one run", []unit.Rate{100, 101}, []unit.Rate{10}, time.Hour, stat.Worse, 1},
+		{"a tenth takes two: one may have gone astray", []unit.Rate{100, 101}, []unit.Rate{10, 10}, time.Hour, stat.Worse, 2},
 		{"after steady runs one shows that there is more", []unit.Rate{100, 101}, []unit.Rate{200, 201}, time.Hour, stat.Better, 1},
 		{"the same is found to be the same", []unit.Rate{1000, 1001}, []unit.Rate{1000, 1001, 1001, 1000}, time.Hour, stat.Same, 2},
 		{"noise is not taken for a gain", []unit.Rate{80, 120}, []unit.Rate{90, 125, 100, 85, 110, 95, 105, 100}, time.Hour, stat.Same, 8},
+		{"one run that went astray does not hide a fourfold gain", []unit.Rate{204, 203, 205, 120, 204}, []unit.Rate{60, 940, 950, 945, 930}, time.Hour, stat.Better, 5},
 		{"without budget what is not proven is not kept", []unit.Rate{100, 130}, []unit.Rate{120}, 0, stat.Undecided, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

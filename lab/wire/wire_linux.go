@@ -18,6 +18,7 @@ type Wire struct {
 	stop     int // eventfd that wakes both threads
 	stopping atomic.Bool
 	threads  sync.WaitGroup
+	awake    *os.File // of keepAwake, nil where that is not possible
 	close    func() error
 }
 
@@ -29,6 +30,7 @@ type Wire struct {
 // Until then GOMAXPROCS is higher by two: the two threads keep a processor each
 // even while they sleep. Giving it up for each sleep would have them wait for
 // threads of ordinary priority to get it back, up to 100 ms on a busy machine.
+// And, as root, idle processors do not sleep deeply.
 func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 	if mtu < 68 || mtu > 65535 {
 		return nil, fmt.Errorf("start wire: MTU %d is not between 68 and 65535", mtu)
@@ -54,7 +56,7 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 		return nil, fmt.Errorf("start wire: %w", err)
 	}
 
-	w := &Wire{stop: stop}
+	w := &Wire{stop: stop, awake: keepAwake()}
 	w.close = sync.OnceValue(func() error { return w.shut(fdA, fdB) })
 	addProcessors(+2)
 	epoch := time.Now()
@@ -117,6 +119,7 @@ func (w *Wire) shut(fdA, fdB int) error {
 	}
 	w.threads.Wait()
 	addProcessors(-2)
+	_ = w.awake.Close() // nil is refused, which is fine
 	for _, fd := range []int{fdA, fdB, w.stop} {
 		unix.Close(fd)
 	}
