@@ -73,7 +73,7 @@ func TestMake(t *testing.T) {
 		note   string // must appear among the notes
 	}{
 		{"california to uk: receiver, then sender, then congestion control", func(*Input) {}, []string{
-			"b ipv4.tcp_rmem = 4096 65536 67108864 -> 186 Mb/s", // 2.5 BDP of 18.75 MB; limited next by the send buffer
+			"b ipv4.tcp_rmem = 4096 65536 134217728 -> 186 Mb/s", // 2.5 BDP of 18.75 MB; limited next by the send buffer
 			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
 			"a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
 		}, "tcp_mem is left alone"},
@@ -81,20 +81,20 @@ func TestMake(t *testing.T) {
 			in.Direction = bulk.Reverse
 			in.Sender, in.Receiver = linux("b"), linux("a", "tcp_rmem", "4096 65536 87380")
 		}, []string{
-			"a ipv4.tcp_rmem = 4096 65536 67108864 -> 186 Mb/s",
+			"a ipv4.tcp_rmem = 4096 65536 134217728 -> 186 Mb/s",
 			"b ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
 			"b ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
 		}, ""},
 		{"the verdict comes first", func(in *Input) { in.Diagnosis = found(diagnose.SenderBuffer) }, []string{
 			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 2.33 Mb/s",
-			"b ipv4.tcp_rmem = 4096 65536 67108864 -> 965 Mb/s",
+			"b ipv4.tcp_rmem = 4096 65536 134217728 -> 965 Mb/s",
 			"a ipv4.tcp_congestion_control = bbr -> 965 Mb/s",
 		}, ""},
 		{"a BBR sender keeps three windows", func(in *Input) {
 			in.Sender = linux("a", "tcp_congestion_control", "bbr")
 			in.Path = between(unit.Gbps, 100*ms) // BDP 12.5 MB: 25 for CUBIC, 37.5 for BBR
 		}, []string{
-			"b ipv4.tcp_rmem = 4096 65536 33554432 -> 280 Mb/s",
+			"b ipv4.tcp_rmem = 4096 65536 67108864 -> 280 Mb/s",
 			"a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s",
 		}, ""},
 		{"a short path gets this kernel's default, not less", func(in *Input) {
@@ -117,7 +117,7 @@ func TestMake(t *testing.T) {
 		{"more than memory allows already", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 41943040")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
-		}, nil, "planned as 40 MiB instead of 64 MiB"},
+		}, nil, "planned as 40 MiB instead of 128 MiB"},
 		{"a lowered tcp_mem", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380", "tcp_mem", "1000 2000 3000")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
@@ -144,7 +144,7 @@ func TestMake(t *testing.T) {
 			in.Path = between(unit.Gbps, 100*ms)
 			in.Path.Forward.Capacity.High = 1.5 * unit.Gbps
 			in.Sender = nil
-		}, []string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 965 Mb/s"}, ""},
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 134217728 -> 965 Mb/s"}, ""},
 		{"no window scale", func(in *Input) {
 			in.Diagnosis = found(diagnose.WindowScale)
 			in.Receiver = linux("b", "tcp_window_scaling", "0")
@@ -226,8 +226,8 @@ func TestBaseline(t *testing.T) {
 	}{
 		{"loaded round trip, at most twice the idle one", between(unit.Gbps, 60*ms), baseline(600*ms, 1<<20, 2<<20, "cubic", bulk.Spec{}), diagnose.ReceiverBuffer,
 			[]string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 233 Mb/s", "a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s", "a ipv4.tcp_congestion_control = bbr -> 965 Mb/s"}, ""},
-		{"little of the buffer becomes window: five BDP", between(unit.Gbps, 100*ms), baseline(100*ms, 1<<20, 8<<20, "bbr", bulk.Spec{}), diagnose.ReceiverBuffer,
-			[]string{"b ipv4.tcp_rmem = 4096 65536 67108864 -> 280 Mb/s", "a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s"}, ""},
+		{"little of the buffer becomes window: eight BDP", between(unit.Gbps, 100*ms), baseline(100*ms, 1<<20, 8<<20, "bbr", bulk.Spec{}), diagnose.ReceiverBuffer,
+			[]string{"b ipv4.tcp_rmem = 4096 65536 134217728 -> 280 Mb/s", "a ipv4.tcp_wmem = 4096 16384 67108864 -> 965 Mb/s"}, ""},
 		{"the application sets SO_RCVBUF", between(100*unit.Mbps, 40*ms), baseline(40*ms, 1<<20, 8<<20, "cubic", bulk.Spec{RecvBuf: 16 << 20}), diagnose.ReceiverBuffer,
 			[]string{"b core.rmem_max = 16777216 -> 96.5 Mb/s"}, "leave it alone"},
 		{"a route chooses the congestion control", between(100*unit.Mbps, 40*ms), baseline(40*ms, 1<<20, 2<<20, "reno", bulk.Spec{}), diagnose.RandomLoss,
@@ -272,7 +272,7 @@ func TestDouble(t *testing.T) {
 		}
 		step = next
 	}
-	if diff := cmp.Diff([]string{"4096 65536 67108864", "4096 65536 134217728", "4096 65536 268435456"}, sizes); diff != "" {
+	if diff := cmp.Diff([]string{"4096 65536 134217728", "4096 65536 268435456"}, sizes); diff != "" {
 		t.Error(diff)
 	}
 	if next := Double(Step{Changes: []Change{{Host: "a", Tunable: "net.ipv4.tcp_congestion_control", To: "bbr"}}}, in); next != nil {
