@@ -10,11 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/printable"
 )
 
 const (
@@ -100,7 +99,7 @@ func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.D
 		_, _ = rand.Read(chance[:]) // never fails (crypto/rand)
 		now := m.now()
 		set := &Set{
-			ID: newID(now, chance), State: Planned, Reason: printable(reason), Created: now,
+			ID: newID(now, chance), State: Planned, Reason: printable.Line(reason), Created: now,
 			Within: confirmWithin, BootID: l.boot, Namespace: l.namespace, Values: []Value{},
 		}
 		if err := l.renew(set); err != nil {
@@ -251,15 +250,4 @@ func (l *ledger) save(set *Set) error {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
-}
-
-// printable makes text that came from outside fit for one line of a terminal
-// or a file.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

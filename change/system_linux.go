@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/printable"
 )
 
 // lock takes the directory's lock, which every process that changes or reverts
@@ -59,7 +61,7 @@ func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(
 // holder is what the lock's holder wrote into it.
 func holder(file *os.File) string {
 	text, _ := io.ReadAll(io.NewSectionReader(file, 0, 100))
-	name := printable(strings.TrimSpace(string(text)))
+	name := printable.Line(strings.TrimSpace(string(text)))
 	if name == "" {
 		return "another process"
 	}

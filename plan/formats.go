@@ -5,7 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/fullbore/fullbore/printable"
 )
 
 // WriteSysctl writes one host's part of a plan as a sysctl.d(5) file, with the
@@ -13,7 +14,7 @@ import (
 // counts.
 func WriteSysctl(w io.Writer, p *Plan, host string) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# Settings for bulk transfers on %s, planned by fullbore.\n", plain(host))
+	fmt.Fprintf(&text, "# Settings for bulk transfers on %s, planned by fullbore.\n", printable.Line(host))
 	fmt.Fprintf(&text, "# Install as /etc/sysctl.d/90-fullbore.conf; load with: sysctl -p /etc/sysctl.d/90-fullbore.conf\n")
 	changes := settled(p, host)
 	if len(changes) == 0 {
@@ -23,7 +24,7 @@ func WriteSysctl(w io.Writer, p *Plan, host string) error {
 		fmt.Fprintf(&text, "\n")
 		comment(&text, c.Why)
 		comment(&text, "Was: "+c.From+". Source: "+c.Source)
-		fmt.Fprintf(&text, "%s = %s\n", plain(c.Tunable), plain(c.To))
+		fmt.Fprintf(&text, "%s = %s\n", printable.Line(c.Tunable), printable.Line(c.To))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -36,23 +37,23 @@ func WriteText(w io.Writer, p *Plan) error {
 		fmt.Fprintln(&text, "Nothing is planned.")
 	}
 	for i, s := range p.Steps {
-		fmt.Fprintf(&text, "%d. %s", i+1, plain(s.Idea))
+		fmt.Fprintf(&text, "%d. %s", i+1, printable.Line(s.Idea))
 		if s.Predicted > 0 {
 			fmt.Fprintf(&text, " (predicted: %v)", s.Predicted)
 		}
 		fmt.Fprintln(&text)
 		for _, c := range s.Changes {
 			fmt.Fprintf(&text, "   %s: %s\n      from  %s\n      to    %s\n      why   %s\n      see   %s\n",
-				plain(c.Host), plain(c.Tunable), plain(c.From), plain(c.To), plain(c.Why), plain(c.Source))
+				printable.Line(c.Host), printable.Line(c.Tunable), printable.Line(c.From), printable.Line(c.To), printable.Line(c.Why), printable.Line(c.Source))
 		}
 		if s.Risk != "" {
-			fmt.Fprintf(&text, "   Risk: %s\n", plain(s.Risk))
+			fmt.Fprintf(&text, "   Risk: %s\n", printable.Line(s.Risk))
 		}
 	}
 	if len(p.Notes) > 0 {
 		fmt.Fprintln(&text, "\nNotes:")
 		for _, n := range p.Notes {
-			fmt.Fprintf(&text, "- %s\n", plain(n))
+			fmt.Fprintf(&text, "- %s\n", printable.Line(n))
 		}
 	}
 	_, err := io.WriteString(w, text.String())
@@ -83,7 +84,7 @@ func settled(p *Plan, host string) []Change {
 // comment writes text behind number signs, in lines of at most 78 columns.
 func comment(w *strings.Builder, text string) {
 	line := "#"
-	for word := range strings.FieldsSeq(plain(text)) {
+	for word := range strings.FieldsSeq(printable.Line(text)) {
 		if len(line)+1+len(word) > 78 && line != "#" {
 			fmt.Fprintln(w, line)
 			line = "#"
@@ -91,15 +92,4 @@ func comment(w *strings.Builder, text string) {
 		line += " " + word
 	}
 	fmt.Fprintln(w, line)
-}
-
-// plain makes one line of what may come from another host, without anything
-// that a terminal or a settings file would act on.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/printable"
 )
 
 const (
@@ -94,7 +95,7 @@ func mtuProbing(m *maker) *idea {
 	var why string
 	switch {
 	case strings.Contains(d.MTU.Note, "vanish"): // path notes other things too, none of them a reason
-		why = plain(d.MTU.Note)
+		why = printable.Line(d.MTU.Note)
 	case m.finding(diagnose.MTUBlackHole) != nil:
 		why = "packets above a size vanish on this path"
 	case d.MTU.Link > 1500 && d.MTU.Bytes == 0:

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -115,12 +115,7 @@ func (t *table) text(text string) { t.wrap("", text, "  ") }
 
 func (t *table) wrap(label, text, indent string) {
 	// What another host said must not act on this terminal.
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	text = printable.Line(text)
 	line := indent
 	flush := func() {
 		fmt.Fprintln(t.w, strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, label, line), " "))
