@@ -176,15 +176,7 @@ func (v *view) mss() float64 {
 }
 
 // direction is the probed way of the path that the data took, nil if unprobed.
-func (v *view) direction() *path.Direction {
-	switch {
-	case v.Path == nil:
-		return nil
-	case v.Direction == bulk.Reverse:
-		return &v.Path.Reverse
-	}
-	return &v.Path.Forward
-}
+func (v *view) direction() *path.Direction { return v.Path.Way(v.Direction == bulk.Reverse) }
 
 // end is what the sending or the receiving host recorded.
 func (v *view) end(sender bool) *bulk.End {

@@ -57,3 +57,14 @@ const AssumedRate = 100 * unit.Mbps
 
 // BDP is the bandwidth-delay product of one direction, in bytes.
 func (e *Estimate) BDP(d Direction) unit.Size { return d.Capacity.Rate.BytesIn(e.RTT.Min) }
+
+// Way is one direction of the path, nil of a path that was not probed.
+func (e *Estimate) Way(reverse bool) *Direction {
+	switch {
+	case e == nil:
+		return nil
+	case reverse:
+		return &e.Reverse
+	}
+	return &e.Forward
+}

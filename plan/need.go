@@ -156,15 +156,7 @@ func (m *maker) congestion() string {
 }
 
 // way is the planned direction of the path, nil if unprobed.
-func (m *maker) way() *path.Direction {
-	switch {
-	case m.Path == nil:
-		return nil
-	case m.Direction == bulk.Reverse:
-		return &m.Path.Reverse
-	}
-	return &m.Path.Forward
-}
+func (m *maker) way() *path.Direction { return m.Path.Way(m.Direction == bulk.Reverse) }
 
 // mtu of the path, 1500 if unknown.
 func (m *maker) mtu() float64 {

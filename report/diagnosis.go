@@ -15,12 +15,9 @@ import (
 // what to do, and what else was found.
 func Diagnosis(w io.Writer, p *path.Estimate, d bulk.Direction, r *bulk.Result, found *diagnose.Diagnosis) {
 	t := &table{w: w}
-	way := p.Forward
-	if d == bulk.Reverse {
-		way = p.Reverse
-	}
+	way := p.Way(d == bulk.Reverse)
 	t.row("path", fmt.Sprintf("RTT %s, capacity %s, bandwidth-delay product %s",
-		unit.Milliseconds(p.RTT.Min), tune.DescribeCapacity(way.Capacity), p.BDP(way)))
+		unit.Milliseconds(p.RTT.Min), tune.DescribeCapacity(way.Capacity), p.BDP(*way)))
 	t.row("goodput", r.Goodput(d).String())
 	finding(t, "verdict", found.Verdict)
 	for _, f := range found.Findings {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -73,10 +74,7 @@ func describePath(r *tune.Result) string {
 	if r.Path == nil {
 		return ""
 	}
-	way := r.Path.Forward
-	if r.Direction == "reverse" {
-		way = r.Path.Reverse
-	}
+	way := r.Path.Way(r.Direction == bulk.Reverse)
 	return fmt.Sprintf(": RTT %s, capacity %s", unit.Milliseconds(r.Path.RTT.Min), tune.DescribeCapacity(way.Capacity))
 }
 

@@ -256,12 +256,7 @@ func (t *tuning) probe(ctx context.Context) error {
 }
 
 // way is the direction of the path that is being tuned.
-func (t *tuning) way() path.Direction {
-	if t.o.Direction == bulk.Reverse {
-		return t.path.Reverse
-	}
-	return t.path.Forward
-}
+func (t *tuning) way() path.Direction { return *t.path.Way(t.o.Direction == bulk.Reverse) }
 
 // DescribeCapacity writes a capacity with its uncertainty.
 func DescribeCapacity(c path.Capacity) string {

@@ -80,11 +80,7 @@ func examine(ctx context.Context, far *peer.Client, d bulk.Direction, streams in
 	omit, measured := tune.Timing(in.Path.RTT.Median)
 	result, err := far.Transfer(ctx, bulk.Spec{Direction: d, Streams: streams, Omit: omit, Duration: measured}, watch.Progress)
 	if err != nil {
-		way := in.Path.Forward
-		if d == bulk.Reverse {
-			way = in.Path.Reverse
-		}
-		return in, result, fmt.Errorf("%w%s", err, tune.MTUNote(way))
+		return in, result, fmt.Errorf("%w%s", err, tune.MTUNote(*in.Path.Way(d == bulk.Reverse)))
 	}
 	watch.Result(result.Goodput(d).String())
 	diagnosis := diagnose.Diagnose(&diagnose.Evidence{
