@@ -80,6 +80,10 @@ func TestTune(t *testing.T) {
 		{"interrupted", func(r *tune.Result) {
 			r.Kept, r.ChangeSets, r.Interrupted = nil, nil, "stopped by a signal"
 		}},
+		{"not-undone", func(r *tune.Result) {
+			r.Kept, r.ChangeSets, r.Interrupted = nil, nil, "stopped by a signal"
+			r.NotUndone = "not everything could be put back at once: revert change set 1 on b: no answer (it reverts by itself within 30s)"
+		}},
 		{"unmeasured-path", func(r *tune.Result) {
 			r.Path.Forward.Capacity = path.Capacity{Rate: path.AssumedRate, Assumed: true, Method: "assumed"}
 		}},

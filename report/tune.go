@@ -21,6 +21,8 @@ func Tune(w io.Writer, r *tune.Result) {
 	t.row("path", fmt.Sprintf("%s to %s%s", r.From, r.To, describePath(r)))
 	t.row("before", describeFigure(r.Before, r.Latency.Before))
 	switch {
+	case r.NotUndone != "":
+		t.row("after", "interrupted: "+r.NotUndone)
 	case r.Interrupted != "":
 		t.row("after", "interrupted, everything was put back: "+r.Interrupted)
 	case len(r.Kept) == 0:

@@ -17,7 +17,6 @@ import (
 type candidate struct {
 	config   config
 	readings []reading
-	why      []plan.Step // the steps that made it
 }
 
 // goodputs of all its runs, in bit/s.
@@ -184,7 +183,7 @@ func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
 // if it is better, or nil with the step put on record.
 func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step) (*candidate, error) {
 	t.o.Watch.Phase("try: " + step.Idea + describeChanges(step.Changes))
-	next := &candidate{config: best.config.with(step.Changes), why: append(slices.Clone(best.why), step)}
+	next := &candidate{config: best.config.with(step.Changes)}
 	verdict, err := t.compare(ctx, best, next)
 	if err != nil {
 		return nil, err
@@ -267,7 +266,7 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 			break
 		}
 		t.o.Watch.Phase(fmt.Sprintf("do without: %s on %s", ch.Tunable, ch.Host))
-		less := &candidate{config: best.config.without(ch), why: best.why}
+		less := &candidate{config: best.config.without(ch)}
 		verdict, err := t.compare(ctx, less, best)
 		if err != nil {
 			return nil, err

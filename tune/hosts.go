@@ -170,7 +170,7 @@ func (h *hosts) end(ctx context.Context, kept bool) error {
 		}
 		if _, err := e.changes.Revert(ctx, e.set); err != nil {
 			failed = errors.Join(failed, fmt.Errorf(
-				"revert change set %s on %s: %w (it reverts by itself within %v)", e.set, e.name, err, confirmWithin))
+				"%w: revert change set %s on %s: %w (it reverts by itself within %v)", ErrNotUndone, e.set, e.name, err, confirmWithin))
 		}
 	}
 	return failed

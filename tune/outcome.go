@@ -14,18 +14,18 @@ import (
 )
 
 // prove measures before and after again, interleaved, until the confidence
-// interval of the gain excludes that there is none, and writes both down. What
-// cannot be proven within the budget is put back.
-func (t *tuning) prove(ctx context.Context, baseline, best *candidate) error {
+// interval of the gain excludes that there is none, and writes both down. It gives
+// the candidate that stands: what cannot be proven within the budget is put back.
+func (t *tuning) prove(ctx context.Context, baseline, best *candidate) (proven *candidate, err error) {
 	t.fill(baseline, baseline)
 	if len(best.config) == 0 {
-		return nil
+		return baseline, nil
 	}
 	for {
 		if min(len(baseline.readings), len(best.readings)) >= 2 {
 			if gain := stat.Ratio(baseline.goodputs(), best.goodputs()); gain.Low > 1 {
 				t.fill(baseline, best)
-				return nil
+				return best, nil
 			}
 		}
 		next := best
@@ -37,13 +37,12 @@ func (t *tuning) prove(ctx context.Context, baseline, best *candidate) error {
 		}
 		t.o.Watch.Phase("measure before and after again, until the gain is certain")
 		if err := t.measure(ctx, next); err != nil {
-			return err
+			return nil, err
 		}
 		t.o.Watch.Result(next.readings[len(next.readings)-1].goodput.String())
 	}
 	t.putBack(best.config, "not proven: "+describeEffect(baseline, best, stat.Undecided))
-	best.config = nil
-	return nil
+	return baseline, nil
 }
 
 // maxProof is how many runs of each side a proof may take; more only find

@@ -100,7 +100,8 @@ type Result struct {
 	TestSeconds float64           `json:"test_seconds"`
 	TestBytes   int64             `json:"test_bytes"`
 	ChangeSets  []ChangeSet       `json:"change_sets,omitempty"`
-	Interrupted string            `json:"interrupted,omitempty"` // why it ended early; all was put back
+	Interrupted string            `json:"interrupted,omitempty"` // why it ended early; then nothing is kept
+	NotUndone   string            `json:"not_undone,omitempty"`  // what could not be put back at once after that, and until when it is
 }
 
 // ResultSchema is the version of the JSON contract.
@@ -144,11 +145,16 @@ type ChangeSet struct {
 	Undo string `json:"undo"` // command, to be run on that host
 }
 
+// ErrNotUndone says that a host did not put its changes back when it was asked
+// to. It does so by itself once the deadline of its change set passes.
+var ErrNotUndone = errors.New("not everything could be put back at once")
+
 // ErrBudget says that the budget does not even allow a baseline.
 var ErrBudget = errors.New("budget is too small")
 
 // Run tunes one direction of the path to far. On an error, or when ctx ends,
-// both hosts are as they were; the result then holds what was measured.
+// both hosts are as they were, unless the error wraps ErrNotUndone; the result then
+// holds what was measured.
 func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
 	t := &tuning{near: near, far: far, o: o, effects: map[string]string{}, result: &Result{
 		Schema: ResultSchema, Direction: o.Direction, Apply: o.Apply,
@@ -160,9 +166,19 @@ func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
 		if errors.Is(err, context.Canceled) {
 			t.result.Interrupted = "stopped by a signal"
 		}
-		t.result.Kept = []Outcome{}
+		if errors.Is(err, ErrNotUndone) {
+			t.result.NotUndone = err.Error()
+		}
+		t.result.nothingKept()
 	}
 	return t.result, err
+}
+
+// nothingKept is the result of a tuning that ended early: what was measured
+// before, and no claim about after.
+func (r *Result) nothingKept() {
+	r.Kept, r.ChangeSets, r.Remaining = []Outcome{}, nil, nil
+	r.After, r.Latency.After, r.Gain, r.GainCI95 = r.Before, r.Latency.Before, 1, [2]float64{1, 1}
 }
 
 // tuning is one run of the loop.
@@ -208,7 +224,7 @@ func (t *tuning) run(ctx context.Context) (err error) {
 	if best, err = t.leaveOneOut(ctx, best); err != nil {
 		return err
 	}
-	if err := t.prove(ctx, baseline, best); err != nil {
+	if best, err = t.prove(ctx, baseline, best); err != nil {
 		return err
 	}
 	return t.keep(ctx, best)

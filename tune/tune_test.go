@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
@@ -118,7 +120,7 @@ func TestHostsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			near.asked, far.asked = nil, nil
-			if err := h.end(ended, test.kept); (err != nil) != (test.nearFails != "") {
+			if err := h.end(ended, test.kept); errors.Is(err, ErrNotUndone) != (test.nearFails != "") {
 				t.Errorf("end: %v", err)
 			}
 			if d := cmp.Diff([][]string{test.near, test.far}, [][]string{near.asked, far.asked}); d != "" {
@@ -281,5 +283,34 @@ func TestTiming(t *testing.T) {
 		if omit, measured := Timing(test.rtt); omit != test.omit || measured != test.measured {
 			t.Errorf("Timing(%v) = %v, %v, want %v, %v", test.rtt, omit, measured, test.omit, test.measured)
 		}
+	}
+}
+
+// A tuning that ends early claims nothing about what it had not finished.
+func TestNothingKept(t *testing.T) {
+	before := Figure{Goodput: 3e6, Runs: []unit.Rate{3e6}}
+	r := &Result{
+		Before: before, After: Figure{Goodput: 965e6}, Gain: 300, GainCI95: [2]float64{290, 310}, Latency: LatencyPair{Before: 150, After: 244},
+		Kept: []Outcome{{Host: "a"}}, ChangeSets: []ChangeSet{{Host: "a", ID: "1"}}, Remaining: &diagnose.Finding{},
+	}
+	r.nothingKept()
+	want := &Result{Before: before, After: before, Gain: 1, GainCI95: [2]float64{1, 1}, Latency: LatencyPair{Before: 150, After: 150}, Kept: []Outcome{}}
+	if d := cmp.Diff(want, r, cmpopts.IgnoreUnexported(diagnose.Finding{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// What cannot be proven is not what stands, and its evidence is not either.
+func TestProveUnproven(t *testing.T) {
+	o := Options{Direction: bulk.Forward, Watch: silent{}} // without budget
+	tuning := &tuning{o: o, effects: map[string]string{}, meter: &meter{o: o}, result: &Result{}}
+	baseline, best := candidateOf(100, 130), candidateOf(120, 125)
+	best.config = config{set("b", "rmem", "2")}
+	proven, err := tuning.prove(t.Context(), baseline, best)
+	if err != nil || proven != baseline {
+		t.Errorf("what stands is %+v, %v, want the baseline", proven, err)
+	}
+	if len(tuning.result.PutBack) != 1 || tuning.result.Gain != 1 {
+		t.Errorf("put back %v, gain %v: want the unproven change put back", tuning.result.PutBack, tuning.result.Gain)
 	}
 }

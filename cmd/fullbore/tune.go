@@ -53,6 +53,8 @@ func (c *tuneCmd) Run(app *app) error {
 		report.Tune(app.stdout, result)
 	}
 	switch {
+	case errors.Is(err, tune.ErrNotUndone):
+		return &hinted{err: err, hint: "run fullbore status on that host", code: exitFailed}
 	case errors.Is(err, context.Canceled):
 		return &hinted{err: errors.New("interrupted: both hosts are as they were"), code: exitFailed}
 	case errors.Is(err, tune.ErrBudget):
