@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test bench-lab
+.PHONY: build test accuracy bench bench-lab
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -8,6 +8,12 @@ build: ## one static binary, ./fullbore
 test: ## all tests, one package at a time: the lab's measure, and must not disturb each other
 	go test -p 1 ./...
 
+accuracy: ## how often diagnose is right, on 104 scenarios of which the cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
+	go run ./accuracy -gain
+
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
 	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire
 	go test -run '^$$' -bench Tune -benchtime 1x -timeout 30m ./cmd/fullbore
+
+bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
+	go run ./bench

@@ -13,17 +13,28 @@ import (
 // benchBytes is what one iteration moves over the loopback.
 const benchBytes = 2 << 30
 
-// BenchmarkRun is one stream with all that Run does beside moving bytes.
+// BenchmarkRun is what Run moves by each path and with many streams, with all
+// that it does beside.
 func BenchmarkRun(b *testing.B) {
-	b.SetBytes(benchBytes)
-	for b.Loop() {
-		spec := Spec{Direction: Forward, Streams: 1, Bytes: benchBytes}
-		client, server := transferOver(b, spec)
-		if client.err != nil || server.err != nil {
-			b.Fatalf("client: %v, server: %v", client.err, server.err)
-		}
-		result := Result{Spec: spec, Client: client.End, Server: server.End}
-		b.ReportMetric(float64(result.Goodput(Forward)/unit.Gbps), "Gb/s")
+	for name, spec := range map[string]Spec{
+		"copy":                 {Streams: 1},
+		"copy, 8 streams":      {Streams: 8},
+		"sendfile to truncate": {Streams: 1, SendPath: SendFile, RecvPath: RecvTruncate},
+		"zerocopy to truncate": {Streams: 1, SendPath: SendZeroCopy, RecvPath: RecvTruncate},
+		"sendfile to splice":   {Streams: 1, SendPath: SendFile, RecvPath: RecvSplice},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(benchBytes)
+			for b.Loop() {
+				spec.Direction, spec.Bytes = Forward, benchBytes
+				client, server := transferOver(b, spec)
+				if client.err != nil || server.err != nil {
+					b.Fatalf("client: %v, server: %v", client.err, server.err)
+				}
+				result := Result{Spec: spec, Client: client.End, Server: server.End}
+				b.ReportMetric(float64(result.Goodput(Forward)/unit.Gbps), "Gb/s")
+			}
+		})
 	}
 }
 
@@ -65,7 +76,7 @@ func bare(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	buf := newPayload(DefaultLength)
+	buf := newPayload(DefaultLength).bytes
 	for range benchBytes / DefaultLength {
 		if _, err := conn.Write(buf); err != nil {
 			b.Fatal(err)

@@ -11,7 +11,17 @@ import (
 type Conn struct {
 	ID     int          // the same at both ends
 	Sender bool         // this end sends on it
-	TCP    *net.TCPConn // Run closes it
+	Server bool         // this is the server's end: the far one dialled
+	TCP    *net.TCPConn // Run and Start take it over, and close it
+	UDP    *net.UDPConn // instead of TCP: a connected socket; see bulk/datagram
+}
+
+// local is the address of this end.
+func (c Conn) local() net.Addr {
+	if c.UDP != nil {
+		return c.UDP.LocalAddr()
+	}
+	return c.TCP.LocalAddr()
 }
 
 // Progress is how far a transfer is, for showing it while it runs.
@@ -23,5 +33,14 @@ type Progress struct {
 	SendRate unit.Rate     // over the last interval: bytes acknowledged
 	RecvRate unit.Rate     // over the last interval: bytes the application read
 	Rate     unit.Rate     // both together: of a one-way transfer, its rate
-	Streams  []Sample      // the latest of every stream, in the order of conns
+	Streams  []Look        // the latest of every stream, in the order of conns
+}
+
+// Look is one stream's latest sample.
+type Look struct {
+	ID     int
+	Sender bool   // this end sends
+	Local  string // address:port
+	Remote string // address:port
+	Sample
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// cpuSpent is the processor time from one reading to the next.
-func cpuSpent(from, to host.CPUTimes) CPU {
+// CPUSpent is the processor time from one reading to the next.
+func CPUSpent(from, to host.CPUTimes) CPU {
 	spent := CPU{
 		Elapsed:   to.At.Sub(from.At),
 		User:      to.User - from.User,

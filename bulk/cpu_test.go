@@ -32,7 +32,7 @@ func TestCPUSpent(t *testing.T) {
 		Elapsed: 10 * s, User: 2 * s, System: 6 * s, Quota: 0.5, Throttled: 1 * s,
 		Cores: []Core{{ID: 0, Busy: 0.8, SoftIRQ: 0.5, Steal: 0.1}, {ID: 1, Busy: 1}},
 	}
-	if diff := cmp.Diff(want, cpuSpent(from, to)); diff != "" {
+	if diff := cmp.Diff(want, CPUSpent(from, to)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

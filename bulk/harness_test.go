@@ -25,9 +25,14 @@ func connect(t testing.TB, spec Spec) (client, server []Conn) {
 
 func connectTo(t testing.TB, listener net.Listener, spec Spec) (client, server []Conn) {
 	t.Helper()
+	return connectAt(t, listener, listener.Addr().String(), spec)
+}
+
+func connectAt(t testing.TB, listener net.Listener, address string, spec Spec) (client, server []Conn) {
+	t.Helper()
 	dialer := net.Dialer{Control: Control(spec)}
 	add := func(clientSends bool) {
-		c, err := dialer.DialContext(t.Context(), "tcp", listener.Addr().String())
+		c, err := dialer.DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +42,7 @@ func connectTo(t testing.TB, listener net.Listener, spec Spec) (client, server [
 		}
 		id := len(client) + 1
 		client = append(client, Conn{ID: id, Sender: clientSends, TCP: c.(*net.TCPConn)})
-		server = append(server, Conn{ID: id, Sender: !clientSends, TCP: s.(*net.TCPConn)})
+		server = append(server, Conn{ID: id, Sender: !clientSends, Server: true, TCP: s.(*net.TCPConn)})
 	}
 	for range spec.Streams {
 		if spec.Direction != Reverse {

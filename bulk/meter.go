@@ -29,9 +29,13 @@ const (
 func (w *window) begin(now time.Duration) {
 	now = max(1, now)
 	if w.first.CompareAndSwap(0, int64(now)) && w.omit == 0 {
-		w.from.Store(int64(now))
+		w.from.CompareAndSwap(0, int64(now))
 	}
 }
+
+// fix lets the measured time begin after the omitted one, whether or not bytes
+// move.
+func (w *window) fix() { w.from.Store(int64(max(1, w.omit))) }
 
 // open begins the measured time once the omitted one is over and no data waits
 // behind a lost packet, and says whether it has begun. One goroutine calls it,
@@ -40,7 +44,7 @@ func (w *window) open(now time.Duration, waiting func() bool) bool {
 	first := time.Duration(w.first.Load())
 	switch {
 	case w.from.Load() != 0:
-		return true
+		return w.isOpen(now)
 	case first == 0 || now-first < w.omit:
 		return false
 	case now-first < w.omit+min(w.omit/settleShare, settleMost) && waiting():
@@ -62,27 +66,34 @@ type meter struct {
 	window    *window
 	measuring bool          // this stream is in the measured time
 	last      time.Duration // the last byte
-	omitted   int64
 
-	_     [64]byte // what follows has a cache line of its own: the sampler must not slow the data
-	bytes atomic.Int64
-	_     [64]byte
+	_       [64]byte // what follows has a cache line of its own: those who look must not slow the data
+	bytes   atomic.Int64
+	omitted atomic.Int64
+	heard   atomic.Int64 // when bytes moved, or the peer last gave another sign of life: ns since the transfer's start
+	_       [64]byte
 }
 
-// count adds n bytes that were moved just now. Those that come with the end of
-// the omitted time are of it: they were sent before.
-func (m *meter) count(n int, now time.Duration) {
+// count adds n bytes that were moved just now, and says whether they are of the
+// measured time. Those that come with the end of the omitted time are of that:
+// they were sent before.
+func (m *meter) count(n int, now time.Duration) bool {
 	m.bytes.Add(int64(n))
 	m.last = now
+	m.hear(now)
 	if m.measuring {
-		return
+		return true
 	}
 	m.window.begin(now)
-	if m.window.omit > 0 {
-		m.omitted += int64(n)
-	}
 	m.tick(now)
+	if m.window.omit > 0 {
+		m.omitted.Add(int64(n))
+	}
+	return m.window.omit == 0
 }
+
+// hear notes a sign of life.
+func (m *meter) hear(now time.Duration) { m.heard.Store(int64(now)) }
 
 // tick looks at the clock: the omitted time ends whether or not bytes move.
 func (m *meter) tick(now time.Duration) {
@@ -103,4 +114,14 @@ func (m *meter) measured(now time.Duration) time.Duration {
 		return 0
 	}
 	return now - m.began()
+}
+
+// split divides all bytes by now into those of the omitted time and those of the
+// measured one, also while the stream's thread goes on.
+func (m *meter) split(all int64, now time.Duration) (omitted, measured int64) {
+	if !m.window.isOpen(now) {
+		return all, 0
+	}
+	omitted = min(all, m.omitted.Load())
+	return omitted, all - omitted
 }

@@ -64,10 +64,44 @@ func TestMeter(t *testing.T) {
 			}
 			var got [2]count
 			for i := range meters {
-				got[i] = count{meters[i].omitted, meters[i].bytes.Load(), meters[i].measured(now)}
+				got[i] = count{meters[i].omitted.Load(), meters[i].bytes.Load(), meters[i].measured(now)}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where the caller decides the end, the measured time begins by the clock.
+func TestFixedWindow(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		omit              time.Duration
+		at                []time.Duration // 10 bytes move
+		omitted, measured int64           // after 5 s
+	}{
+		"without omit all counts":                    {0, []time.Duration{0, 4 * s}, 0, 20},
+		"though nothing moved before":                {2 * s, []time.Duration{4 * s, 5 * s}, 10, 10},
+		"bytes at the end of omitted time are of it": {2 * s, []time.Duration{1 * s, 2 * s, 3 * s}, 20, 10},
+		"all is omitted":                             {9 * s, []time.Duration{1 * s, 5 * s}, 20, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &window{omit: test.omit}
+			w.fix()
+			m := meter{window: w}
+			var measured int64
+			for _, at := range test.at {
+				if m.count(10, at) {
+					measured += 10
+				}
+			}
+			omitted, split := m.split(m.bytes.Load(), 5*s)
+			if omitted != test.omitted || split != test.measured || measured != test.measured {
+				t.Errorf("%d bytes omitted, %d and %d measured; want %d and %d", omitted, split, measured, test.omitted, test.measured)
+			}
+			if open := w.open(5*s, func() bool { return true }); open != (test.omit < 5*s) {
+				t.Errorf("open after 5 s: %v", open)
 			}
 		})
 	}

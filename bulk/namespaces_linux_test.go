@@ -1,15 +1,12 @@
 package bulk
 
 import (
-	"errors"
 	"net"
-	"os"
-	"runtime"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
+	"github.com/fullbore/fullbore/lab/cable"
 )
 
 // Two hosts whose cable is pulled: both ends say so within their patience, and
@@ -40,54 +37,50 @@ func TestIntegrationPathDies(t *testing.T) {
 	}
 }
 
-// cabled connects the streams of a transfer between two namespaces that a veth
-// pair joins, and returns how to pull that.
+// Link-local addresses name their interface.
+func TestLinkLocal(t *testing.T) {
+	spec := Spec{Direction: Both, Streams: 1, Bytes: 1_000_001}
+	a, b, _ := cabledAt(t, spec, "fe80::2%cable")
+	server := start(t.Context(), spec, b, Patience)
+	client, far := wait(t, start(t.Context(), spec, a, Patience)), wait(t, server)
+	if client.err != nil || far.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, far.err)
+	}
+	result := Result{Spec: spec, Client: client.End, Server: far.End}
+	for _, d := range spec.Directions() {
+		if got := result.Received(d); got != spec.Bytes {
+			t.Errorf("%s: received %d of %d bytes", d, got, spec.Bytes)
+		}
+	}
+	if s := client.Streams[0]; !strings.HasPrefix(s.Remote, "[fe80::2%cable]:") {
+		t.Errorf("the stream went to %s", s.Remote)
+	}
+}
+
+// cabled connects the streams of a transfer between two hosts that a cable
+// joins, and returns how to pull that.
 func cabled(t *testing.T, spec Spec) (client, server []Conn, pull func()) {
 	t.Helper()
-	// The thread is not given back: it ends with the test, in whichever
-	// namespace it then is.
-	runtime.LockOSThread()
+	return cabledAt(t, spec, "198.18.0.2")
+}
+
+func cabledAt(t *testing.T, spec Spec, address string) (client, server []Conn, pull func()) {
+	t.Helper()
+	c := cable.ForTest(t, cable.Spec{IPv6: strings.Contains(address, ":")})
 	check := func(err error) {
 		t.Helper()
-		if errors.Is(err, os.ErrPermission) {
-			t.Skipf("needs network namespaces: %v", err)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	near, err := netns.New()
-	check(err)
-	t.Cleanup(func() { near.Close() })
-	far, err := netns.New()
-	check(err)
-	t.Cleanup(func() { far.Close() })
-
-	check(netns.Set(near))
-	check(netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: "cable"}, PeerName: "cable", PeerNamespace: netlink.NsFd(far),
+	var listener net.Listener
+	check(c.Far.Do(func() (err error) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(address, "0"))
+		return err
 	}))
-	plug := func(address string) netlink.Link {
-		link, err := netlink.LinkByName("cable")
-		check(err)
-		addr, err := netlink.ParseAddr(address)
-		check(err)
-		check(netlink.AddrAdd(link, addr))
-		check(netlink.LinkSetUp(link))
-		return link
-	}
-	plug("198.18.0.1/24")
-	check(netns.Set(far))
-	farLink := plug("198.18.0.2/24")
-	handle, err := netlink.NewHandleAt(far)
-	check(err)
-	t.Cleanup(handle.Close)
-
-	// A socket belongs to the namespace of the thread that made it.
-	listener, err := net.Listen("tcp4", "198.18.0.2:0")
-	check(err)
 	defer listener.Close()
-	check(netns.Set(near))
-	client, server = connectTo(t, listener, spec)
-	return client, server, func() { check(handle.LinkSetDown(farLink)) }
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	check(err)
+	client, server = connectAt(t, listener, net.JoinHostPort(address, port), spec)
+	return client, server, func() { check(c.Pull()) }
 }

@@ -16,9 +16,10 @@ import (
 
 // Control is for net.Dialer.Control and net.ListenConfig.Control. It sets what
 // must be set before the handshake: the buffers, which decide the window scale,
-// TCP_MAXSEG, which decides what both ends send, and TCP_CONGESTION. A
-// listener hands them on to what it accepts; switch Multipath TCP off there,
-// which Go asks for: what is measured shall be plain TCP.
+// TCP_MAXSEG, which decides what both ends send, TCP_CONGESTION, and the type of
+// service of its packets. A listener hands them on to what it accepts; switch
+// Multipath TCP off there, which Go asks for: what is measured shall be plain
+// TCP.
 func Control(spec Spec) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		return control(c, func(fd int) error {
@@ -27,14 +28,16 @@ func Control(spec Spec) func(network, address string, c syscall.RawConn) error {
 				setBuffer(fd, "SO_SNDBUF", unix.SO_SNDBUF, spec.SendBuf),
 				setMSS(fd, spec.MSS),
 				setCongestion(fd, spec.Congest),
+				setTOS(fd, spec.TOS),
 			)
 		})
 	}
 }
 
 // Prepare sets on a connected socket what spec asks of this end: of a sender
-// congestion control, pacing, send buffer and TCP_NODELAY, of a receiver its
-// receive buffer. An error names the option and what to do.
+// congestion control, pacing, send buffer, TCP_NOTSENT_LOWAT and TCP_NODELAY, of
+// a receiver its receive buffer, of both the type of service. An error names the
+// option and what to do.
 //
 // The kernel silently cuts buffers to net.core.wmem_max and rmem_max; Stream
 // tells what they came to.
@@ -44,7 +47,9 @@ func Prepare(c *net.TCPConn, spec Spec, sender bool) error {
 		return err
 	}
 	if !sender {
-		return control(raw, func(fd int) error { return setBuffer(fd, "SO_RCVBUF", unix.SO_RCVBUF, spec.RecvBuf) })
+		return control(raw, func(fd int) error {
+			return errors.Join(setBuffer(fd, "SO_RCVBUF", unix.SO_RCVBUF, spec.RecvBuf), setTOS(fd, spec.TOS))
+		})
 	}
 	// Go sets TCP_NODELAY on every connection, other programs do not.
 	if err := c.SetNoDelay(spec.NoDelay); err != nil {
@@ -55,6 +60,8 @@ func Prepare(c *net.TCPConn, spec Spec, sender bool) error {
 			setBuffer(fd, "SO_SNDBUF", unix.SO_SNDBUF, spec.SendBuf),
 			setCongestion(fd, spec.Congest),
 			setPace(fd, spec.Pace),
+			setNotSentLowat(fd, spec.NotSentLowat),
+			setTOS(fd, spec.TOS),
 		)
 	})
 }
@@ -127,6 +134,36 @@ func setPace(fd int, rate unit.Rate) error {
 	}
 	if err != nil {
 		return fmt.Errorf("set SO_MAX_PACING_RATE to %v: %w", rate, err)
+	}
+	return nil
+}
+
+func setNotSentLowat(fd, bytes int) error {
+	if bytes == 0 {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, bytes); err != nil {
+		return fmt.Errorf("set TCP_NOTSENT_LOWAT to %d: %w", bytes, err)
+	}
+	return nil
+}
+
+// setTOS sets the type of service of IPv4 and the traffic class of IPv6; a
+// socket of IPv6 may well carry IPv4. The kernel keeps the two bits of ECN to
+// itself.
+func setTOS(fd, tos int) error {
+	if tos == 0 {
+		return nil
+	}
+	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err == nil && family == unix.AF_INET6 {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_TCLASS, tos)
+	}
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TOS, tos)
+	}
+	if err != nil {
+		return fmt.Errorf("set type of service to %d: %w", tos, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -67,6 +69,76 @@ func TestOptions(t *testing.T) {
 		if last.Mem.SendBuf != s.SendBuf || last.Mem.RecvBuf != s.RecvBuf {
 			t.Errorf("stream %d: SO_MEMINFO %+v, buffers %d and %d", s.ID, last.Mem, s.SendBuf, s.RecvBuf)
 		}
+	}
+}
+
+// Both ends mark what they send, over IPv4, over IPv6, and over IPv4 on a socket
+// of IPv6, which is what a server accepts.
+func TestTOS(t *testing.T) {
+	const tos = 0xb8 // expedited forwarding
+	for name, test := range map[string]struct{ listen, dial string }{
+		"IPv4":           {"127.0.0.1:0", "127.0.0.1"},
+		"IPv6":           {"[::1]:0", "::1"},
+		"IPv4 in socket": {"[::]:0", "127.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", test.listen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			spec := Spec{Direction: Forward, Streams: 1, TOS: tos, NotSentLowat: 300_000}
+			_, port, _ := net.SplitHostPort(listener.Addr().String())
+			a, b := connectAt(t, listener, net.JoinHostPort(test.dial, port), spec)
+			for _, conn := range []Conn{a[0], b[0]} {
+				defer conn.TCP.Close()
+				six := conn.TCP.LocalAddr().(*net.TCPAddr).IP.To4() == nil
+				option := func(level, option int) (value int) {
+					raw, err := conn.TCP.SyscallConn()
+					if err != nil {
+						t.Fatal(err)
+					}
+					raw.Control(func(fd uintptr) { value, err = unix.GetsockoptInt(int(fd), level, option) })
+					if err != nil {
+						t.Error(err)
+					}
+					return value
+				}
+				if got := option(unix.IPPROTO_IP, unix.IP_TOS); !six && got != tos {
+					t.Errorf("sender %v: IP_TOS %#x, want %#x", conn.Sender, got, tos)
+				}
+				if six && option(unix.IPPROTO_IPV6, unix.IPV6_TCLASS) != tos {
+					t.Errorf("sender %v: IPV6_TCLASS is not %#x", conn.Sender, tos)
+				}
+				if got := option(unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); conn.Sender && got != 300_000 {
+					t.Errorf("TCP_NOTSENT_LOWAT %d", got)
+				}
+			}
+		})
+	}
+}
+
+// Inspect tells of any connection.
+func TestInspect(t *testing.T) {
+	a, b := connect(t, Spec{Direction: Forward, Streams: 1})
+	defer a[0].TCP.Close()
+	defer b[0].TCP.Close()
+	if _, err := a[0].TCP.Write(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(b[0].TCP, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	sent, err := Inspect(a[0].TCP)
+	if err != nil || sent.BytesSent != 1000 || sent.SndMSS == 0 {
+		t.Errorf("sender: %+v, %v", sent, err)
+	}
+	if got, err := Inspect(b[0].TCP); err != nil || got.BytesReceived != 1000 {
+		t.Errorf("receiver: %+v, %v", got, err)
+	}
+	a[0].TCP.Close()
+	if _, err := Inspect(a[0].TCP); err == nil {
+		t.Error("a closed connection: no error")
 	}
 }
 
@@ -144,5 +216,11 @@ func TestSamplesAreReal(t *testing.T) {
 	}
 	if client.Counters["Tcp.OutSegs"] == 0 {
 		t.Errorf("counters: %v", client.Counters)
+	}
+	if i := slices.IndexFunc(client.Links, func(l host.LinkDelta) bool { return l.Used }); i != 0 || client.Links[0].TxBytes < received.Bytes {
+		t.Errorf("links: %+v", client.Links)
+	}
+	if client.Memory == nil || client.Memory.Used <= 0 {
+		t.Errorf("memory: %+v", client.Memory)
 	}
 }

@@ -1,25 +1,35 @@
 package bulk
 
 import (
-	"math"
 	"time"
 
+	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // Result is one transfer as both ends recorded it.
 type Result struct {
-	Spec   Spec `json:"spec"`
-	Client End  `json:"client"` // the end that dialled
-	Server End  `json:"server"`
+	Spec      Spec      `json:"spec"`
+	Client    End       `json:"client"` // the end that dialled
+	Server    End       `json:"server"`
+	SmallFlow []Latency `json:"small_flow,omitempty"` // what a small flow beside the transfer went through, as the dialling end saw it
+}
+
+// Latency is one round trip of a small flow: a TCP handshake.
+type Latency struct {
+	At  time.Duration `json:"at_ns"`            // since the dialling end started the transfer
+	RTT time.Duration `json:"rtt_ns,omitempty"` // 0: no answer in time
 }
 
 // End is what one end recorded of a transfer.
 type End struct {
 	Host     string           `json:"host"`               // host name
+	Software string           `json:"software,omitempty"` // if not fullbore: "iperf3", "ndt7"; then little more than the bytes of each stream is known
 	Streams  []Stream         `json:"streams"`            // those this end sent or received on
 	CPU      CPU              `json:"cpu"`                // over the measured time
 	Counters map[string]int64 `json:"counters,omitempty"` // changes of kernel counters from beginning to end, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", ...
+	Links    []host.LinkDelta `json:"links,omitempty"`    // what each interface carried and lost from beginning to end; nil: the system does not tell
+	Memory   *host.TCPMemory  `json:"memory,omitempty"`   // with the most that was in use from beginning to end; nil: the system does not tell
 	Error    string           `json:"error,omitempty"`    // why it ended early; what was measured so far still stands
 }
 
@@ -36,21 +46,65 @@ type Stream struct {
 	Bytes      int64         `json:"bytes"`      // by the application, in the measured time
 	Omitted    int64         `json:"omitted"`    // by the application, before it
 	Began      time.Duration `json:"began_ns"`   // when the measured time began, since this end started the transfer
-	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration
+	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration; to Stop if the caller ends it
 	Samples    []Sample      `json:"samples"`    // from the first byte on, the omitted time included
+
+	Retransmits int64      `json:"retransmits"`           // segments sent again in the measured time; -1: not known, or a receiver
+	SendPath    SendPath   `json:"send_path,omitempty"`   // what was really used, of a sender
+	RecvPath    RecvPath   `json:"recv_path,omitempty"`   // what was really used, of a receiver
+	PathNote    string     `json:"path_note,omitempty"`   // why that is not what was asked for
+	ZeroCopied  int64      `json:"zero_copied,omitempty"` // MSG_ZEROCOPY: sends that went by reference
+	Copied      int64      `json:"copied,omitempty"`      // MSG_ZEROCOPY: sends the kernel copied all the same
+	CPUs        []int      `json:"cpus,omitempty"`        // that its thread was pinned to; none: it ran where the system put it
+	CPUNote     string     `json:"cpu_note,omitempty"`    // why it was not pinned though that was asked for
+	Peaks       Peaks      `json:"peaks,omitzero"`        // of a sender
+	Datagrams   *Datagrams `json:"datagrams,omitempty"`   // UDP only
+}
+
+// Datagrams is what a UDP flow came to in the measured time.
+type Datagrams struct {
+	Packets    int64   `json:"packets"`             // sent, or as the receiver counts: the highest number seen
+	Lost       int64   `json:"lost"`                // of a receiver
+	OutOfOrder int64   `json:"out_of_order"`        // of a receiver
+	Jitter     float64 `json:"jitter_s"`            // of a receiver, seconds, as RFC 1889 smooths it
+	Malformed  int64   `json:"malformed,omitempty"` // of a receiver, in all: not counted, being too short or with a number that cannot be
+	Omitted    Counts  `json:"omitted"`             // before the measured time
+}
+
+// Counts are the packets of a UDP flow in a stretch of time.
+type Counts struct {
+	Packets    int64 `json:"packets"`
+	Lost       int64 `json:"lost"`
+	OutOfOrder int64 `json:"out_of_order"`
 }
 
 // Sample is the state of one stream at one instant. The last one of a sender
 // whose receiver is done, and only that, is of a connection that was reset
 // (TCP.State is StateClosed): its totals stand, what was queued is lost.
+//
+// A long transfer keeps every second sample, then every fourth, and so on. What
+// a 32-bit counter of TCP came to is the sum of its differences from sample to
+// sample: see [Grown].
 type Sample struct {
 	At      time.Duration `json:"at_ns"`             // since this end started the transfer
 	Omitted bool          `json:"omitted,omitempty"` // within Spec.Omit
 	Bytes   int64         `json:"bytes"`             // by the application so far, the omitted ones included
-	Unread  int           `json:"unread"`            // bytes waiting for the application (SIOCINQ)
+	Unread  int           `json:"unread"`            // bytes waiting for the application (SIOCINQ; of UDP, the memory that they take)
 	Unsent  int           `json:"unsent"`            // bytes not yet acknowledged (SIOCOUTQ)
 	TCP     TCPInfo       `json:"tcp"`
 	Mem     SockMem       `json:"mem"`
+	UDP     *Datagrams    `json:"udp,omitempty"` // so far, the omitted time included in Omitted only
+}
+
+// Peaks are the extremes of a sender's connection in the measured time, from a
+// look every Spec.Interval: also from those that no longer are among the
+// samples of a long transfer. All are 0 where the system tells nothing.
+type Peaks struct {
+	MaxSndCwnd int64 `json:"max_snd_cwnd"` // bytes
+	MaxSndWnd  int64 `json:"max_snd_wnd"`  // bytes, the window that the receiver advertised
+	MinRTT     int64 `json:"min_rtt_us"`   // these three are of the kernel's smoothed RTT, as in iperf3
+	MaxRTT     int64 `json:"max_rtt_us"`
+	MeanRTT    int64 `json:"mean_rtt_us"`
 }
 
 // SockMem is the part of SO_MEMINFO that shows a full buffer, in bytes.
@@ -85,10 +139,11 @@ type Core struct {
 // (Forward or Reverse), counted there, over its measured time.
 func (r *Result) Goodput(d Direction) unit.Rate {
 	receivers := r.Receivers(d)
-	if r.Spec.Bytes > 0 {
+	if !r.Spec.Timed() {
 		// Streams with a share of the bytes each may well run one after the
 		// other: what counts is from the first byte of all to the last.
-		return together(receivers)
+		began, ended := extent(receivers)
+		return unit.RateOf(moved(receivers).Bytes, ended-began)
 	}
 	// All streams are measured over the same time.
 	var rate unit.Rate
@@ -98,18 +153,19 @@ func (r *Result) Goodput(d Direction) unit.Rate {
 	return rate
 }
 
-// together is the rate of all streams from when the first began to when the
-// last ended.
-func together(streams []Stream) unit.Rate {
-	var bytes int64
-	began, ended := time.Duration(math.MaxInt64), time.Duration(0)
+// extent is when the measured time of the first stream began, and when that of
+// the last one ended.
+func extent(streams []Stream) (began, ended time.Duration) {
 	for _, s := range streams {
-		bytes += s.Bytes
-		if s.Bytes > 0 {
-			began, ended = min(began, s.Began), max(ended, s.Began+s.Elapsed)
+		if s.Elapsed <= 0 {
+			continue
 		}
+		if ended == 0 || s.Began < began {
+			began = s.Began
+		}
+		ended = max(ended, s.Began+s.Elapsed)
 	}
-	return unit.RateOf(bytes, ended-began)
+	return began, ended
 }
 
 // Received is the number of bytes that reached the receiving application, the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"runtime"
 	"strings"
 	"syscall"
@@ -17,12 +18,15 @@ import (
 
 func TestBytes(t *testing.T) {
 	for name, spec := range map[string]Spec{
+		"none":                     {Direction: Forward, Streams: 1},
+		"none at all":              {Direction: Both, Streams: 3, Omit: time.Second},
 		"one byte":                 {Direction: Forward, Streams: 1, Bytes: 1},
 		"forward":                  {Direction: Forward, Streams: 1, Bytes: 50_000_001},
 		"reverse":                  {Direction: Reverse, Streams: 1, Bytes: 50_000_001},
 		"both":                     {Direction: Both, Streams: 2, Bytes: 10_000_003},
 		"many streams":             {Direction: Forward, Streams: 16, Bytes: 10_000_007},
 		"fewer bytes than streams": {Direction: Both, Streams: 8, Bytes: 3},
+		"200 streams":              {Direction: Forward, Streams: 200, Bytes: 20_000_007},
 		"odd length":               {Direction: Forward, Streams: 3, Bytes: 1_000_001, Length: 777},
 		"part of it omitted":       {Direction: Forward, Streams: 2, Bytes: 50_000_001, Omit: time.Millisecond},
 		"all of it omitted":        {Direction: Forward, Streams: 2, Bytes: 5000, Omit: time.Minute},
@@ -36,6 +40,9 @@ func TestBytes(t *testing.T) {
 			for _, direction := range []Direction{Forward, Reverse} {
 				if spec.Direction != direction && spec.Direction != Both {
 					continue
+				}
+				if got := result.Goodput(direction); got < 0 || spec.Bytes == 0 && got != 0 {
+					t.Errorf("%s: goodput %v of %d bytes", direction, got, spec.Bytes)
 				}
 				if got := result.Received(direction); got != spec.Bytes {
 					t.Errorf("%s: received %d bytes, want %d", direction, got, spec.Bytes)
@@ -59,6 +66,27 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestIPv6(t *testing.T) {
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	spec := Spec{Direction: Both, Streams: 2, Bytes: 1_000_001}
+	a, b := connectTo(t, listener, spec)
+	server := start(t.Context(), spec, b, Patience)
+	client, far := wait(t, start(t.Context(), spec, a, Patience)), wait(t, server)
+	if client.err != nil || far.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, far.err)
+	}
+	result := Result{Spec: spec, Client: client.End, Server: far.End}
+	for _, d := range spec.Directions() {
+		if got := result.Received(d); got != spec.Bytes {
+			t.Errorf("%s: received %d of %d bytes", d, got, spec.Bytes)
+		}
+	}
+}
+
 func TestTimed(t *testing.T) {
 	spec := Spec{Direction: Both, Streams: 2, Omit: 200 * time.Millisecond, Duration: 500 * time.Millisecond, Interval: 20 * time.Millisecond}
 	client, server := transferOver(t, spec)
@@ -76,7 +104,7 @@ func TestTimed(t *testing.T) {
 			t.Errorf("stream %d: received for %v, want at least %v", s.ID, s.Elapsed, spec.Duration)
 		}
 		first, last := s.Samples[0], s.Samples[len(s.Samples)-1]
-		if first.At != 0 || !first.Omitted || first.Bytes != 0 {
+		if first.At > spec.Omit || !first.Omitted || first.Bytes != 0 {
 			t.Errorf("stream %d: first sample at %v with %d bytes", s.ID, first.At, first.Bytes)
 		}
 		if last.Omitted || last.Bytes != s.Bytes+s.Omitted {
@@ -304,8 +332,8 @@ func TestWatch(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	for name, spec := range map[string]Spec{
-		"neither time nor bytes": {Direction: Forward, Streams: 1},
-		"no direction":           {Streams: 1, Bytes: 1},
+		"no direction":     {Streams: 1, Bytes: 1},
+		"no such CPU list": {Direction: Forward, Streams: 1, Bytes: 1, ClientCPUs: "first"},
 	} {
 		a, b := connect(t, Spec{Direction: Forward, Streams: 1})
 		if _, err := Run(t.Context(), spec, a, nil); err == nil {

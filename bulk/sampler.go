@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/fullbore/fullbore/unit"
@@ -16,9 +17,12 @@ const (
 	maxAllSamples = 1 << 15
 )
 
-// lengthWithBytesAcked is the length of a struct tcp_info that has
-// tcpi_bytes_acked (Linux 4.1).
-const lengthWithBytesAcked = 128
+// Lengths of a struct tcp_info that has tcpi_total_retrans (Linux 2.6.13) and
+// tcpi_bytes_acked (4.1).
+const (
+	lengthWithTotalRetrans = 104
+	lengthWithBytesAcked   = 128
+)
 
 // sampler looks at all streams of a transfer, from one goroutine.
 type sampler struct {
@@ -38,15 +42,19 @@ func newSampler(streams []*stream) *sampler {
 	}
 }
 
-// take looks at every stream that is still driven.
+// take looks at every stream that is not yet done with.
 func (p *sampler) take(now time.Duration) {
+	p.takeOf(now, func(s *stream) Sample { return s.look(now) })
+}
+
+func (p *sampler) takeOf(now time.Duration, look func(*stream) Sample) {
 	keep := p.ticks%p.stride == 0
 	p.ticks++
 	for _, s := range p.streams {
 		if s.done {
 			continue
 		}
-		s.latest = s.look(now)
+		s.learn(look(s))
 		if keep && s.latest.TCP.State != StateClosed { // last keeps that one
 			s.record.Samples = append(s.record.Samples, s.latest)
 		}
@@ -60,10 +68,10 @@ func (p *sampler) take(now time.Duration) {
 	}
 }
 
-// last looks at a stream whose thread has ended.
+// last looks at a stream for the last time.
 func (p *sampler) last(s *stream, now time.Duration) {
 	s.done = true
-	s.latest = s.look(now)
+	s.learn(s.look(now))
 	s.record.Samples = append(s.record.Samples, s.latest)
 }
 
@@ -86,10 +94,12 @@ func (p *sampler) thin() {
 // advance brings progress up to date with the latest samples.
 func (p *sampler) advance(now time.Duration) {
 	was, wasAcked := p.progress, p.acked
-	p.progress = Progress{At: now, Omitting: true, Streams: make([]Sample, 0, len(p.streams))}
+	p.progress = Progress{At: now, Omitting: true, Streams: make([]Look, 0, len(p.streams))}
 	p.acked = 0
 	for _, s := range p.streams {
-		p.progress.Streams = append(p.progress.Streams, s.latest)
+		p.progress.Streams = append(p.progress.Streams, Look{
+			ID: s.ID, Sender: s.Sender, Local: s.record.Local, Remote: s.record.Remote, Sample: s.latest,
+		})
 		p.progress.Omitting = p.progress.Omitting && s.latest.Omitted
 		if !s.Sender {
 			p.progress.Received += s.latest.Bytes
@@ -113,6 +123,42 @@ func (s *stream) look(now time.Duration) Sample {
 	sample := Sample{At: now, Omitted: !s.meter.window.isOpen(now), Bytes: s.meter.bytes.Load()}
 	s.sock.inspect(&sample)
 	return sample
+}
+
+// learn makes now the stream's latest sample, and brings up to date what must
+// not get lost when samples are dropped.
+func (s *stream) learn(now Sample) {
+	was := s.latest
+	s.latest = now
+	if !s.Sender || now.TCP.Length < lengthWithTotalRetrans {
+		return
+	}
+	if s.record.Retransmits < 0 {
+		s.record.Retransmits, was = 0, now // its first sample
+	}
+	if now.Omitted {
+		return
+	}
+	// Without omitted time, the first byte may go between two looks.
+	if !was.Omitted || s.meter.window.omit == 0 {
+		s.record.Retransmits += int64(now.TCP.TotalRetrans - was.TCP.TotalRetrans)
+	}
+	s.learnPeaks(&now.TCP)
+}
+
+func (s *stream) learnPeaks(now *TCPInfo) {
+	p := &s.record.Peaks
+	p.MaxSndCwnd = max(p.MaxSndCwnd, int64(now.SndCwnd)*int64(now.SndMSS))
+	p.MaxSndWnd = max(p.MaxSndWnd, int64(now.SndWnd))
+	rtt := int64(now.RTT)
+	if rtt == 0 {
+		return // none was measured yet
+	}
+	s.rtts += rtt
+	s.looks++
+	p.MinRTT = min(rtt, cmp.Or(p.MinRTT, rtt))
+	p.MaxRTT = max(p.MaxRTT, rtt)
+	p.MeanRTT = s.rtts / s.looks
 }
 
 // held says whether the kernel holds more received data than what it can give

@@ -15,58 +15,35 @@ import (
 // thread, for one tick at most.
 type socket struct {
 	fd int
+	// own says that the stream's thread has a processor of Go's scheduler to
+	// itself, which it keeps while it waits here. The runtime can still stop it:
+	// its signal ends a call that has a timeout.
+	own bool
 }
 
 // newSocket takes conn over, which is closed. Of a sender, patience limits how
 // long the peer may leave data unacknowledged or its window shut.
 func newSocket(conn *net.TCPConn, patience time.Duration, sender bool) (*socket, error) {
 	defer conn.Close()
-	raw, err := conn.SyscallConn()
+	fd, err := Detach(conn, tick)
 	if err != nil {
 		return nil, err
-	}
-	s := &socket{fd: -1}
-	// The descriptor in Go's poller cannot be taken out of it, a duplicate of
-	// it was never in. Both are one socket, so that non-blocking mode ends for
-	// both: the original is closed at once.
-	var dupErr error
-	if err := raw.Control(func(fd uintptr) { s.fd, dupErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
-		return nil, err
-	}
-	if dupErr != nil {
-		return nil, fmt.Errorf("duplicate socket: %w", dupErr)
-	}
-	if err := s.block(patience, sender); err != nil {
-		unix.Close(s.fd)
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *socket) block(patience time.Duration, sender bool) error {
-	if err := unix.SetNonblock(s.fd, false); err != nil {
-		return fmt.Errorf("make socket blocking: %w", err)
-	}
-	timeout := unix.NsecToTimeval(tick.Nanoseconds())
-	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
-		if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, option, &timeout); err != nil {
-			return fmt.Errorf("set socket timeout: %w", err)
-		}
 	}
 	if sender {
 		// Four times as long, for one of many streams that is starved on a path
 		// that is alive: a path that is dead is noticed by all streams' silence.
-		if err := unix.SetsockoptInt(s.fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 4*int(patience.Milliseconds())); err != nil {
-			return fmt.Errorf("set TCP_USER_TIMEOUT: %w", err)
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 4*int(patience.Milliseconds())); err != nil {
+			unix.Close(fd)
+			return nil, fmt.Errorf("set TCP_USER_TIMEOUT: %w", err)
 		}
 	}
-	return nil
+	return &socket{fd: fd}, nil
 }
 
 // read reads what there is into p. It returns errTick when nothing came for a
 // tick, and io.EOF when the peer has ended its data.
 func (s *socket) read(p []byte) (int, error) {
-	n, err := unix.Read(s.fd, p)
+	n, err := s.call(unix.SYS_READ, p)
 	switch {
 	case err != nil:
 		return 0, ticked(err)
@@ -79,11 +56,26 @@ func (s *socket) read(p []byte) (int, error) {
 // write writes as much of p as the send buffer takes within a tick; nothing at
 // all: errTick.
 func (s *socket) write(p []byte) (int, error) {
-	n, err := unix.Write(s.fd, p)
+	n, err := s.call(unix.SYS_WRITE, p)
 	if err != nil {
 		return 0, ticked(err)
 	}
 	return n, nil
+}
+
+// call makes a system call on p that may block.
+func (s *socket) call(trap uintptr, p []byte) (int, error) {
+	var n uintptr
+	var errno unix.Errno
+	if s.own {
+		n, _, errno = unix.RawSyscall(trap, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	} else {
+		n, _, errno = unix.Syscall(trap, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	}
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // ticked tells a call that merely ran into its timeout, or into a signal, from
@@ -107,9 +99,18 @@ func (s *socket) unacked() (n int, known bool) {
 
 // arrivals counts the packets that have come from the peer; 0 before Linux 4.2.
 func (s *socket) arrivals() uint32 {
-	var sample Sample
-	s.inspect(&sample)
-	return sample.TCP.SegsIn
+	info, _ := tcpInfo(s.fd)
+	return info.SegsIn
+}
+
+// failure is why the connection has ended, once: the peer reset it, or left
+// data unacknowledged for too long.
+func (s *socket) failure() error {
+	errno, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = unix.Errno(errno)
+	}
+	return err
 }
 
 // reset ends the connection at once and drops what is still buffered on either
@@ -122,15 +123,29 @@ func (s *socket) reset() {
 
 func (s *socket) close() { unix.Close(s.fd) }
 
+// recvBuffer is the present limit of the memory for what was received, in bytes.
+func (s *socket) recvBuffer() int {
+	n, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// gather lets read wait until so many bytes have come, the end of the data, or a
+// tick.
+func (s *socket) gather(n int) {
+	// Where it is refused, read returns sooner.
+	unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) //nolint:errcheck
+}
+
 // inspect fills in what the kernel knows of the socket. What it does not tell
 // stays zero.
 func (s *socket) inspect(sample *Sample) {
-	var raw [512]byte // struct tcp_info has 280 bytes in Linux 6.18 and grows
-	if n, err := getsockopt(s.fd, unix.IPPROTO_TCP, unix.TCP_INFO, raw[:]); err == nil {
-		sample.TCP = ParseTCPInfo(raw[:n])
-	}
+	sample.TCP, _ = tcpInfo(s.fd)
+	var raw [128]byte
 	if n, err := getsockopt(s.fd, unix.SOL_SOCKET, unix.SO_MEMINFO, raw[:]); err == nil {
-		sample.Mem = parseSockMem(raw[:n])
+		sample.Mem = ParseSockMem(raw[:n])
 	}
 	if n, err := unix.IoctlGetInt(s.fd, unix.SIOCINQ); err == nil {
 		sample.Unread = n

@@ -14,10 +14,11 @@ import (
 // asked for no more than moving bytes.
 type socket struct {
 	conn *net.TCPConn
+	own  bool // of no use here
 }
 
 func newSocket(conn *net.TCPConn, _ time.Duration, _ bool) (*socket, error) {
-	return &socket{conn}, nil
+	return &socket{conn: conn}, nil
 }
 
 func (s *socket) read(p []byte) (int, error) {
@@ -58,12 +59,28 @@ func (s *socket) unacked() (n int, known bool) { return 0, false }
 
 func (s *socket) arrivals() uint32 { return 0 }
 
+// failure is why the connection has ended, as far as a read tells.
+func (s *socket) failure() error {
+	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		return err
+	}
+	var rest [1]byte
+	if _, err := s.conn.Read(rest[:]); isReset(err) {
+		return err
+	}
+	return nil
+}
+
 func (s *socket) reset() {
 	s.conn.SetLinger(0) //nolint:errcheck // close ends the connection anyway
 	s.close()
 }
 
 func (s *socket) close() { s.conn.Close() }
+
+func (s *socket) recvBuffer() int { return 0 }
+
+func (s *socket) gather(int) {}
 
 func (s *socket) inspect(*Sample) {}
 

@@ -2,9 +2,9 @@ package bulk
 
 import "encoding/binary"
 
-// parseSockMem reads the answer to SO_MEMINFO: 32-bit words in the order of
+// ParseSockMem reads the answer to SO_MEMINFO: 32-bit words in the order of
 // SK_MEMINFO_* (include/uapi/linux/sock_diag.h), as many as the kernel has.
-func parseSockMem(raw []byte) SockMem {
+func ParseSockMem(raw []byte) SockMem {
 	word := func(i int) int {
 		if len(raw) < 4*i+4 {
 			return 0

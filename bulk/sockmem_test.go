@@ -19,7 +19,7 @@ func TestParseSockMem(t *testing.T) {
 	early := full // before Linux 4.8 the answer had no drops
 	early.Drops = 0
 	for length, want := range map[int]SockMem{36: full, 32: early, 4: {}, 0: {}} {
-		if got := parseSockMem(raw[:length]); got != want {
+		if got := ParseSockMem(raw[:length]); got != want {
 			t.Errorf("%d bytes: got %+v, want %+v", length, got, want)
 		}
 	}

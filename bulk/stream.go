@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 )
 
@@ -20,56 +19,77 @@ var errTick = errors.New("nothing moved")
 type stream struct {
 	Conn
 	sock     *socket
-	share    int64 // bytes to send, if the transfer has no duration
+	in       inlet  // of a receiver
+	out      outlet // of a sender
+	pacer    *pacer // nil: unlimited
+	share    int64  // bytes to send, if the transfer has no duration
+	low      lowWater
 	meter    meter
+	before   int64  // bytes of the connection that were read before this transfer, where its caller decides the end
 	arrivals uint32 // packets that had come from the peer when it was last heard
 	err      error  // set before the thread ends
 
 	// The rest belongs to the sampler.
 	record Stream
 	latest Sample
-	done   bool // the thread has ended
+	rtts   int64 // sum and number of those of the measured time
+	looks  int64
+	done   bool // it is recorded
 }
 
 // drive moves the stream's bytes in a thread of its own, as a bulk application
 // would.
 func (s *stream) drive(ctx context.Context, t *transfer) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	move := s.receive
-	if s.Sender {
-		move = s.send
-	}
-	if err := move(ctx, t); err != nil {
+	err := OnThread(s.record.CPUs, func() error {
+		if s.Sender {
+			return s.send(ctx, t)
+		}
+		return s.receive(ctx, t)
+	})
+	if err != nil {
 		s.err = fmt.Errorf("stream %d with %s: %w", s.ID, s.record.Remote, err)
 	}
+	if s.Sender {
+		s.out.settle(&s.record)
+	}
+	if t.caller.decides {
+		if s.Sender {
+			t.caller.writing.Done()
+		}
+		if s.err == nil {
+			s.discard(ctx)
+		}
+	}
+	s.close()
 	t.ended <- s
 }
 
 // receive reads until the measured time is over, or to the end of the data.
 func (s *stream) receive(ctx context.Context, t *transfer) error {
-	buf := newBuffer(t.reader.length(t.length))
-	t.hear(t.now())
+	s.meter.hear(t.now())
 	for ctx.Err() == nil {
-		n, err := s.sock.read(buf)
+		n, err := s.in.read()
 		now := t.now()
 		if n > 0 {
 			s.meter.count(n, now)
+			s.gather(n, now, t)
 		} else {
 			s.meter.tick(now)
 		}
-		if t.timed() && s.meter.measured(now) >= t.spec.Duration {
+		switch {
+		case t.caller.decides && (t.caller.halted.Load() || errors.Is(err, io.EOF)):
+			return nil
+		case !t.caller.decides && t.spec.Timed() && s.meter.measured(now) >= t.spec.Duration:
 			s.meter.last = now // what stood still at the end belongs to the measured time
 			return nil
-		}
-		switch {
-		case err == nil:
+		case err == nil && t.reader != nil:
 			t.reader.pay(ctx, n)
-			t.hear(t.now())
-		case errors.Is(err, errTick) && s.silence(t, now) >= t.patience:
-			return fmt.Errorf("receive: nothing came for %v", t.patience)
+			s.meter.hear(t.now())
+		case err == nil:
+		case errors.Is(err, errTick) && (t.caller.decides || s.silence(t, now) < t.patience):
 		case errors.Is(err, errTick):
-		case errors.Is(err, io.EOF) && !t.timed():
+			return fmt.Errorf("receive: nothing came for %v", t.patience)
+		case errors.Is(err, io.EOF) && !t.spec.Timed():
 			return nil
 		case errors.Is(err, io.EOF):
 			return fmt.Errorf("receive: the peer ended its data early: %w", io.ErrUnexpectedEOF)
@@ -80,44 +100,77 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 	return context.Cause(ctx)
 }
 
+// gather lets a fast stream's reads wait for more. The end of a number of bytes
+// would wait a tick for what does not come.
+func (s *stream) gather(n int, now time.Duration, t *transfer) {
+	if !t.spec.Timed() {
+		return
+	}
+	if mark, changed := s.low.read(n, now, s.sock.recvBuffer); changed {
+		s.sock.gather(mark)
+	}
+}
+
 // send writes until the receiver has had its time and resets the connection,
-// or until the stream's share of the bytes is written and acknowledged.
+// until the stream's share of the bytes is written and acknowledged, or until
+// the caller ends the transfer.
 func (s *stream) send(ctx context.Context, t *transfer) error {
-	s.meter.window.begin(t.now())
-	length := t.writer.length(len(t.payload))
+	began := t.now()
+	s.meter.window.begin(began)
+	s.meter.hear(began)
+	length := t.writer.length(t.length)
+	shared := !t.spec.Timed() && !t.caller.alone
 	left := s.share
-	t.hear(t.now())
-	for ctx.Err() == nil {
-		chunk := t.payload[:length]
-		if !t.timed() {
+	for now := began; ctx.Err() == nil; {
+		n := length
+		if shared {
+			if left == 0 && t.caller.decides {
+				return s.deliver(ctx, t)
+			}
 			if left == 0 {
 				return s.drain(ctx, t)
 			}
-			chunk = chunk[:min(left, int64(len(chunk)))]
+			n = int(min(left, int64(n)))
 		}
-		n, err := s.sock.write(chunk)
-		now := t.now()
+		n, wait := s.pacer.allow(n, now-began)
+		var err error
+		if wait > 0 {
+			err = s.pause(wait)
+		} else {
+			n, err = s.out.write(n)
+		}
+		now = t.now()
 		if n > 0 {
-			s.meter.count(n, now)
-			left -= int64(n)
+			s.pacer.wrote(n)
+			if s.meter.count(n, now) || !t.caller.decides {
+				left -= int64(n)
+			}
 		} else {
 			s.meter.tick(now)
 		}
-		switch {
-		case t.timed() && err != nil && isReset(err) && now >= t.due():
-			s.meter.last = now
+		switch reset := isReset(err); {
+		case t.caller.halted.Load():
 			return nil
-		case t.timed() && err != nil && isReset(err):
-			return fmt.Errorf("send: the receiver ended the transfer early: %w", err)
 		case errors.Is(err, errTick) && s.silence(t, now) >= t.patience:
 			return fmt.Errorf("send: nothing came back for %v", t.patience)
+		case t.caller.decides || !t.spec.Timed():
+			if err != nil && !errors.Is(err, errTick) {
+				return fmt.Errorf("send: %w", err)
+			}
+		case reset && now >= t.due():
+			s.meter.last = now
+			return nil
+		case reset:
+			return fmt.Errorf("send: the receiver ended the transfer early: %w", err)
 		case err != nil && !errors.Is(err, errTick):
 			return fmt.Errorf("send: %w", err)
-		case t.timed() && now >= t.due()+t.patience:
+		case now >= t.due()+t.patience:
 			return fmt.Errorf("send: the receiver did not end the transfer within %v of its time", t.patience)
-		case err == nil:
+		}
+		if err == nil && (wait > 0 || t.writer != nil) {
 			t.writer.pay(ctx, n)
-			t.hear(t.now())
+			now = t.now()
+			s.meter.hear(now)
 		}
 	}
 	return context.Cause(ctx)
@@ -128,7 +181,7 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 	if err := s.sock.closeWrite(); err != nil {
 		return fmt.Errorf("end data: %w", err)
 	}
-	t.hear(t.now())
+	s.meter.hear(t.now())
 	var rest [1]byte
 	for ctx.Err() == nil {
 		_, err := s.sock.read(rest[:])
@@ -155,6 +208,50 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 	return context.Cause(ctx)
 }
 
+// deliver waits until the peer has acknowledged all, and says so, to a caller
+// that decides the end.
+func (s *stream) deliver(ctx context.Context, t *transfer) error {
+	began := t.now()
+	for ctx.Err() == nil && !t.caller.halted.Load() {
+		unacked, known := s.sock.unacked()
+		if !known || unacked == 0 {
+			s.meter.hear(t.now())
+			t.caller.delivered <- struct{}{}
+			return nil
+		}
+		if err := s.sock.failure(); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+		// A hundredth of what it has taken so far is exact enough.
+		time.Sleep(max(50*time.Microsecond, min(tick, (t.now()-began)/100)))
+	}
+	return context.Cause(ctx)
+}
+
+// pause waits, a tick at most. In one that long it sees whether the peer has
+// ended the connection, which no write would tell.
+func (s *stream) pause(wait time.Duration) error {
+	time.Sleep(min(wait, tick))
+	if wait < tick {
+		return nil
+	}
+	return s.sock.failure()
+}
+
+// discard reads what still comes until the peer has ended its data, or ctx is
+// done: it must not hang in a write.
+func (s *stream) discard(ctx context.Context) {
+	in := s.in
+	if s.Sender {
+		in = &copyIn{sock: s.sock, length: 4 << 10} // nothing is expected
+	}
+	for ctx.Err() == nil {
+		if _, err := in.read(); err != nil && !errors.Is(err, errTick) {
+			return
+		}
+	}
+}
+
 // silence is for how long nothing has come from the peer, on any stream: beside
 // others on a lossy path, one may wait long for its turn. What comes need not be
 // of use to the application yet: behind a full queue, a lost packet may take
@@ -162,28 +259,53 @@ func (s *stream) drain(ctx context.Context, t *transfer) error {
 func (s *stream) silence(t *transfer, now time.Duration) time.Duration {
 	if n := s.sock.arrivals(); n != s.arrivals {
 		s.arrivals = n
-		t.hear(now)
+		s.meter.hear(now)
 	}
-	return now - time.Duration(t.heard.Load())
+	var heard int64
+	for _, any := range t.streams {
+		heard = max(heard, any.meter.heard.Load())
+	}
+	return now - time.Duration(heard)
 }
 
 // blindPatience stands for Patience where the system does not tell what still
 // lies in the send buffer: long enough for 4 MiB at 600 kb/s.
 const blindPatience = time.Minute
 
-// finish records how the stream ended and lets go of the connection: without
-// waiting for what is buffered, but for a transfer of bytes that went well.
-func (s *stream) finish(graceful bool) {
+// finish records how a stream ended whose thread has.
+func (s *stream) finish() {
 	m := &s.meter
-	s.record.Omitted = m.omitted
-	s.record.Bytes = m.bytes.Load() - m.omitted
+	s.record.Omitted = m.omitted.Load()
+	s.record.Bytes = m.bytes.Load() - s.record.Omitted
 	s.record.Began = m.began()
 	s.record.Elapsed = max(0, m.measured(m.last)) // below 0: nothing came in the measured time
+	s.describe()
+}
+
+// freeze records how the stream stood at its latest sample, while its thread
+// goes on. A transfer of bytes has taken as long as they did, and not until its
+// caller knew.
+func (s *stream) freeze(timed bool) {
+	now := s.latest.At
+	s.record.Omitted, s.record.Bytes = s.meter.split(s.latest.Bytes, now)
+	if s.meter.window.isOpen(now) {
+		s.record.Began = time.Duration(s.meter.window.from.Load())
+		if !timed {
+			now = max(s.record.Began, min(now, time.Duration(s.meter.heard.Load())))
+		}
+		s.record.Elapsed = now - s.record.Began
+	}
+	s.describe()
+}
+
+func (s *stream) describe() {
 	s.sock.describe(&s.record)
 	s.record.MSS = int(s.latest.TCP.SndMSS)
-	if graceful {
-		s.sock.close()
-	} else {
-		s.sock.reset()
+}
+
+// close frees what the stream has beside its connection.
+func (s *stream) close() {
+	if s.in != nil {
+		s.in.close()
 	}
 }

@@ -7,9 +7,16 @@ import "encoding/binary"
 // end, so offsets are the same in all versions; a field that does not lie
 // wholly within raw stays zero.
 func ParseTCPInfo(raw []byte) TCPInfo {
-	t := TCPInfo{Length: len(raw)}
+	var t TCPInfo
+	t.Parse(raw)
+	return t
+}
+
+// Parse does the same in place, for callers that read thousands.
+func (t *TCPInfo) Parse(raw []byte) {
+	*t = TCPInfo{Length: len(raw)}
 	for _, f := range tcpInfoFields {
-		switch value := f.of(&t).(type) {
+		switch value := f.of(t).(type) {
 		case *uint8:
 			if len(raw) >= f.offset+1 {
 				*value = raw[f.offset]
@@ -31,7 +38,6 @@ func ParseTCPInfo(raw []byte) TCPInfo {
 	if len(raw) >= 8 {
 		t.SndWScale, t.RcvWScale, t.AppLimited = bitFields(raw[6], raw[7], bigEndian)
 	}
-	return t
 }
 
 // bitFields takes bytes 6 and 7 apart. C lays bit-fields out from the lowest

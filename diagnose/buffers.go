@@ -68,6 +68,17 @@ func (v *view) sendMax() bufferMax {
 		action: "raise the maximum of the send buffer on the sender (on Linux the third value of " + wmem + ")"}
 }
 
+// enough completes an action with the buffer that fills the path, each byte of
+// window taking so many of buffer; nothing where the capacity is not known.
+func (v *view) enough(perByte float64) string {
+	limit, known := v.pathLimit()
+	if !known || len(v.senders) == 0 {
+		return ""
+	}
+	window := float64(limit.BytesIn(v.rtt)) / float64(len(v.senders))
+	return fmt.Sprintf(": %v a connection fills this path", unit.Size(perByte*window))
+}
+
 // buffer is the mean over the streams of the size of a socket buffer.
 func (v *view) buffer(flows []flow, which func(flow) float64) unit.Size {
 	if len(flows) == 0 {

@@ -14,11 +14,13 @@ import (
 
 // Evidence is everything known about one direction of one transfer.
 type Evidence struct {
-	Direction    bulk.Direction // Forward or Reverse
-	Path         *path.Estimate // nil: not probed
-	Transfer     *bulk.Result
-	SenderHost   *host.Facts // nil: the far end does not tell
-	ReceiverHost *host.Facts
+	Direction    bulk.Direction `json:"direction"`      // Forward or Reverse
+	Path         *path.Estimate `json:"path,omitempty"` // nil: not probed
+	Transfer     *bulk.Result   `json:"transfer"`
+	SenderHost   *host.Facts    `json:"sender_host,omitempty"`   // nil: the far end does not tell
+	ReceiverHost *host.Facts    `json:"receiver_host,omitempty"` // likewise
+	Failed       string         `json:"failed,omitempty"`        // why the transfer ended early, "" if it did not: what was measured until then is in Transfer
+	Trials       []Trial        `json:"trials,omitempty"`        // that were run since, in their order
 }
 
 // Finding is a cause, how sure it is, and what follows.
@@ -46,6 +48,10 @@ type Fact struct {
 type Diagnosis struct {
 	Verdict  Finding   `json:"verdict"`
 	Findings []Finding `json:"findings"`
+
+	// Next is the trial that would tell most about the verdict; nil if none can
+	// change it.
+	Next *Trial `json:"-"`
 }
 
 // Doubtful is the confidence below which a finding is listed but is not made
@@ -56,18 +62,33 @@ const Doubtful = 0.5
 // is as good as full: less is within the error of a capacity estimate.
 const worthwhile = 1.05
 
+// atAnyRate are the causes that are worth a verdict although the path is full.
+var atAnyRate = []string{Bufferbloat, SmallMSS, PacingCap}
+
 // A cause looks at the evidence for one limit. It returns nil when the evidence
-// does not point there.
+// does not point there. A cause may ask another one, such as whether that explains
+// the same loss, as long as those questions never come back to it.
 type cause func(*view) *Finding
 
-var causes = []cause{receiverBuffer, windowScale, senderBuffer, slowReceiver, slowSender, randomLoss, pathCapacity, shortTransfer}
+var causes = []cause{
+	receiverBuffer, windowScale, senderBuffer, slowReceiver, slowSender,
+	randomLoss, shallowQueue, policer, reordering, competingTraffic, reversePath, smallMSS, mtuBlackHole,
+	bufferbloat, pathCapacity, shortTransfer,
+	linkErrors, duplexMismatch, memoryPressure, senderCPU, receiverCPU, pacingCap,
+}
 
 // Diagnose names what limits a transfer in one direction. It always returns a
 // verdict: Unknown where the evidence fits no cause, with what there is.
 func Diagnose(e *Evidence) Diagnosis {
 	d := Diagnosis{Findings: []Finding{}}
-	v := newView(e)
+	v := newView(better(e))
 	if v.goodput <= 0 || v.rtt <= 0 {
+		if f := v.stands(); f != nil {
+			d.Findings = append(d.Findings, *f)
+			d.Verdict = *f
+			d.Next = v.next(d.Verdict)
+			return d
+		}
 		d.Verdict = unmeasured(v)
 		return d
 	}
@@ -76,33 +97,74 @@ func Diagnose(e *Evidence) Diagnosis {
 			d.Findings = append(d.Findings, *f)
 		}
 	}
+	if f := v.underneath(); f != nil && !slices.ContainsFunc(d.Findings, func(g Finding) bool { return g.Cause == f.Cause }) {
+		d.Findings = append(d.Findings, *f)
+	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int {
 		return cmp.Compare(b.weight*b.Confidence, a.weight*a.Confidence)
 	})
 	d.Verdict = verdict(v, d.Findings)
+	d.Next = v.next(d.Verdict)
 	return d
 }
 
-// verdict picks the finding that limits most now. A full bottleneck comes first
-// unless another limit is surely worth lifting.
-func verdict(v *view, findings []Finding) Finding {
-	var first *Finding
-	for i := range findings {
-		f := &findings[i]
-		if f.Confidence < Doubtful {
+// better is the evidence with another transfer in the first one's place: one that
+// was given more time, since its windows had opened further; or a repetition that
+// came to more, since whatever disturbed the first is no part of the path.
+func better(e *Evidence) *Evidence {
+	if e == nil || e.Transfer == nil {
+		return e
+	}
+	best := *e
+	for _, t := range e.Trials {
+		if t.Result == nil || t.Failed != "" {
 			continue
 		}
-		if f.Cause == PathCapacity && v.atCapacity() {
-			if first == nil || first.Gain < worthwhile {
-				f.Cause = Healthy
-				return *f
-			}
+		reached := t.Result.Goodput(e.Direction)
+		if t.Kind == TrialLonger && reached > 0 || t.Kind == TrialAgain && reached > best.Transfer.Goodput(e.Direction) {
+			best.Transfer = t.Result
+		}
+	}
+	return &best
+}
+
+// stands is the finding about a transfer that moved nothing, nil if there is
+// none.
+func (v *view) stands() *Finding {
+	if v.Transfer == nil {
+		return nil
+	}
+	return mtuBlackHole(v)
+}
+
+// verdict picks the finding that limits most now: the first that is not doubtful.
+// A path that is full is healthy, unless another limit is surely worth lifting, or
+// something is amiss although it is full.
+func verdict(v *view, findings []Finding) Finding {
+	var first, amiss, full *Finding
+	for i := range findings {
+		f := &findings[i]
+		switch {
+		case f.Confidence < Doubtful:
+			continue
+		case f.Cause == PathCapacity && (v.atCapacity() || v.noMore()):
+			full = f
+			continue
+		case slices.Contains(atAnyRate, f.Cause) && amiss == nil:
+			amiss = f
 		}
 		if first == nil {
 			first = f
 		}
 	}
-	if first == nil {
+	switch {
+	case full != nil && (first == nil || first.Gain < worthwhile):
+		if amiss != nil {
+			return *amiss
+		}
+		full.Cause = Healthy
+		return *full
+	case first == nil && full == nil:
 		return unknown(v, findings)
 	}
 	return *first

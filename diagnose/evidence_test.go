@@ -40,6 +40,8 @@ type scene struct {
 	rmem, wmem             string
 	senderSet, receiverSet map[string]string
 	busyCore               float64
+
+	short bool // a fifth of the samples, where hundreds of such transfers are made
 }
 
 func (s scene) evidence() *Evidence {
@@ -89,7 +91,11 @@ func (s scene) evidence() *Evidence {
 // stream is what both ends record of one stream: a second omitted, ten measured,
 // a sample every 100 ms.
 func (s scene) stream(id int) (send, receive bulk.Stream) {
-	const mss, interval, omitted, samples = 1448, 100 * time.Millisecond, 10, 110
+	const mss = 1448
+	interval, omitted, samples := 100*time.Millisecond, 10, 110
+	if s.short {
+		interval, omitted, samples = 5*interval, omitted/5, samples/5
+	}
 	rate := float64(s.goodput) / float64(s.streams) / 8 // bytes a second
 	send = bulk.Stream{ID: id, Sender: true, Congestion: s.congestion, MSS: mss, SendBuf: s.sendBuf}
 	receive = bulk.Stream{ID: id, MSS: mss, RecvBuf: s.recvBuf, Elapsed: 10 * time.Second, Bytes: int64(10 * rate)}
@@ -103,7 +109,7 @@ func (s scene) stream(id int) (send, receive bulk.Stream) {
 		}
 		grown := 1.0
 		if s.windowGrowth > 0 {
-			grown = 1 + (s.windowGrowth-1)*float64(i)/samples
+			grown = 1 + (s.windowGrowth-1)*float64(i)/float64(samples)
 			bytes *= grown
 		}
 		busy := float64(at.Microseconds()) * (1 - s.idle)

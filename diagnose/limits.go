@@ -3,7 +3,9 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"net/netip"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -11,26 +13,35 @@ import (
 // The highest goodput that each part alone would allow. A finding predicts the
 // lowest of those that remain once its own limit is gone.
 
-// payloadShare is the part of an IP packet that is payload on this path:
-// 1448/1500 with timestamps at MTU 1500.
+// payloadShare is the part of a full IP packet that is payload: 1448/1500 with
+// timestamps at MTU 1500.
 func (v *view) payloadShare() float64 {
 	mss := v.mss()
 	if mss <= 0 {
-		return 1448.0 / 1500
+		mss = 1448
 	}
-	mtu := float64(v.senders[0].last().TCP.PMTU)
-	if d := v.direction(); mtu < mss && d != nil {
-		mtu = float64(d.MTU.Bytes)
+	return mss / (mss + v.headers())
+}
+
+// headers of a segment in bytes: IP, TCP, and the timestamps if they were agreed.
+func (v *view) headers() float64 {
+	bytes := 20.0 + 20
+	if len(v.senders) == 0 || len(v.senders[0].measured) == 0 {
+		return bytes + 12
 	}
-	if mtu < mss {
-		mtu = mss + 52 // IPv4 and TCP headers with timestamps
+	s := v.senders[0]
+	if s.last().TCP.Options&bulk.OptTimestamps != 0 {
+		bytes += 12
 	}
-	return mss / mtu
+	if local, err := netip.ParseAddrPort(s.Local); err == nil && local.Addr().Unmap().Is6() {
+		bytes += 20
+	}
+	return bytes
 }
 
 // capacity is the probed rate of the narrowest link. It is not known when
-// nothing was measured, when only a lower bound was, or when the transfer
-// itself proved it wrong by a tenth.
+// nothing was measured, when only a lower bound was, when the transfer itself
+// proved it wrong by a tenth, or when it is that of the sender's own shaper.
 func (v *view) capacity() (c path.Capacity, known bool) {
 	d := v.direction()
 	if d == nil {
@@ -40,7 +51,7 @@ func (v *view) capacity() (c path.Capacity, known bool) {
 	if !(c.Rate > 0 && c.Rate < fastest && c.High < fastest) {
 		return path.Capacity{Assumed: true}, false
 	}
-	known = !c.Assumed && c.High > 0 && float64(v.goodput) <= 1.1*float64(c.High)*v.payloadShare()
+	known = !c.Assumed && c.High > 0 && float64(v.goodput) <= 1.1*float64(c.High)*v.payloadShare() && !v.shaped(c.Rate)
 	return c, known
 }
 
@@ -56,6 +67,10 @@ func (v *view) pathLimit() (limit unit.Rate, known bool) {
 		return unit.Rate(float64(c.Rate) * v.payloadShare()), true
 	}
 	guess := max(path.AssumedRate, c.Rate)
+	if v.shaped(c.Rate) {
+		beyond, _ := v.beyond()
+		guess = max(guess, beyond)
+	}
 	return max(unit.Rate(float64(guess)*v.payloadShare()), 2*v.goodput), false
 }
 
@@ -107,6 +122,24 @@ func (v *view) lossRate() unit.Rate {
 		return unit.Rate(math.Inf(1))
 	}
 	return unit.Rate(window*8/v.rtt.Seconds()) * unit.Rate(len(v.senders))
+}
+
+// lossModel is lossRate, and whether it explains what was measured: within a
+// factor of three, since windows are sampled and response functions are averages
+// over many losses.
+func (v *view) lossModel() (model unit.Rate, fits bool) {
+	model = v.lossRate()
+	off := ratio(float64(model), float64(v.goodput))
+	return model, off > 1.0/3 && off < 3
+}
+
+// predictMost is predict where nobody knows what the cause itself gives way to: a
+// faster disk may still be too slow.
+func (v *view) predictMost(f *Finding) *Finding {
+	v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
+	last := &f.Evidence[len(f.Evidence)-1]
+	last.Says = fmt.Sprintf("%v at most, as much as the network allows", f.Predicted)
+	return f
 }
 
 // predict completes a finding with the goodput that its action brings: the

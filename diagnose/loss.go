@@ -7,6 +7,10 @@ import (
 	"github.com/fullbore/fullbore/stat"
 )
 
+// notableLoss is the share of bytes sent again that says something: BBR and
+// several streams lose far more where a bucket or a queue overflows.
+const notableLoss = 0.002
+
 // loss is what the sender saw of loss in the measured time.
 type loss struct {
 	packets  float64       // retransmitted
@@ -40,12 +44,7 @@ func (v *view) findLoss() loss {
 		return l
 	}
 	l.events = l.packets // an upper bound; the counters, where there are any, also count other connections
-	counters := v.end(true).Counters
-	counted := 0.0
-	for _, name := range recoveries {
-		counted += float64(max(0, counters[name]))
-	}
-	if counted > 0 && counted <= l.packets {
+	if counted := v.recoveries(); counted > 0 && counted <= l.packets {
 		l.events, l.sawCause = counted, true
 	}
 	l.rate = ratio(l.events, segments)
@@ -66,4 +65,53 @@ func (v *view) findLoss() loss {
 		l.rttAt = time.Duration(stat.Median(before) * float64(time.Microsecond))
 	}
 	return l
+}
+
+// lossEver counts loss events and segments sent since the connections were
+// opened: slow start included, which may have made the window what it is.
+func (v *view) lossEver() (events, segments float64) {
+	for _, f := range v.senders {
+		if n := len(f.Samples); n > 0 {
+			events += float64(f.Samples[n-1].TCP.TotalRetrans)
+			segments += float64(f.Samples[n-1].TCP.DataSegsOut)
+		}
+	}
+	if counted := v.recoveries(); counted > 0 && counted < events {
+		events = counted
+	}
+	return events, segments
+}
+
+// resentEver is how many segments were sent again since the connections were
+// opened.
+func (v *view) resentEver() float64 {
+	return sum(v.senders, func(f flow) float64 {
+		if n := len(f.Samples); n > 0 {
+			return float64(f.Samples[n-1].TCP.TotalRetrans)
+		}
+		return 0
+	})
+}
+
+// recoveries is how often the sending host's kernel reacted to loss, over the
+// whole transfer and by all its connections; 0 where it does not tell.
+func (v *view) recoveries() float64 {
+	counted := 0.0
+	for _, name := range recoveries {
+		counted += float64(max(0, v.end(true).Counters[name]))
+	}
+	return counted
+}
+
+func (v *view) lostEver() bool {
+	events, _ := v.lossEver()
+	return events > 0
+}
+
+// lossyUnqueued says whether notably much was lost since the connections were
+// opened, and no queue stood before. BBR learns a policer's rate from what it
+// loses at first, and then keeps to it.
+func (v *view) lossyUnqueued() bool {
+	_, segments := v.lossEver()
+	return ratio(v.resentEver(), segments) > notableLoss && !v.queued(v.loss.rttAt)
 }

@@ -12,40 +12,83 @@ import (
 // randomLoss: the congestion window limits, it is kept small by loss, and no
 // queue stands before the loss, so that the loss is not this flow's doing.
 func randomLoss(v *view) *Finding {
-	network := 1 - v.rwnd - v.sndbuf
-	if v.loss.packets < 1 || network < 0.5 || IsBBR(v.congestion()) || v.queued(v.loss.rttAt) {
+	if v.loss.packets < 1 || !v.networkHeld() || IsBBR(v.congestion()) || v.atCapacity() || v.lossExplained() {
+		return nil
+	}
+	waited := v.queued(v.loss.rttAt)
+	if waited && !v.queueGoes() {
 		return nil
 	}
 	limit, known := v.pathLimit()
-	if known && v.goodput > limit*healthyShare {
-		return nil
-	}
-	model := v.lossRate()
-	off := ratio(float64(model), float64(v.goodput))
-	fits := off > 1.0/3 && off < 3 // windows are sampled and response functions are averages over many losses
+	model, fits := v.lossModel()
 	// A queue or bucket that overflows drops many packets at once, and only
 	// when the flow has come up to a rate.
 	bursts := v.loss.sawCause && v.loss.clumped > 5
 	full := known && v.peak() > limit*healthyShare
 	every := strconv.FormatFloat(math.Round(ratio(1, v.loss.rate)), 'f', 0, 64)
+	reach := fmt.Sprintf("So it gets no further than %v on a round trip of %s.", v.goodput, unit.Milliseconds(v.rtt))
+	if fits {
+		reach = fmt.Sprintf("With that it can reach about %v on a round trip of %s; %v was measured.", model, unit.Milliseconds(v.rtt), v.goodput)
+	}
 	f := &Finding{
 		Cause: RandomLoss,
 		Confidence: confidence(
-			count(fits, known && v.goodput < limit*8/10, v.loss.events >= 3, v.loss.sawCause && v.loss.clumped < 2, v.cwndFull() > 0.5),
-			count(bursts, full, !fits)),
-		Says: fmt.Sprintf("Packets are lost although no queue builds up, and %s takes every loss for congestion. With one loss in %s packets it can reach about %v on a round trip of %s; %v was measured.",
-			v.congestion(), every, model, unit.Milliseconds(v.rtt), v.goodput),
+			count(fits, known && v.goodput < limit*8/10, v.loss.events >= 3, v.loss.sawCause && v.loss.clumped < 2, v.cwndFull() > 0.5, v.lossStays()),
+			count(bursts, full, !fits)+2*count(v.stuck())),
+		Says:   fmt.Sprintf("Packets are lost although no queue builds up, one in %s, and %s takes every loss for congestion. %s", every, v.congestion(), reach),
 		Action: "look for the link that loses packets (error counters, cables, radio); or use a congestion control that does not take loss for congestion, such as bbr",
-		weight: network,
+		weight: v.network(),
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
 	f.add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
 	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
-	f.add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: no queue", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT))
+	f.add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), map[bool]string{false: "no queue", true: "whatever waited there does not with another congestion control"}[waited])
 	f.add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
-	f.addShare("network_limited", network, "of the time neither buffer but the congestion window held the sender back")
+	f.addShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
+	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
+}
+
+// lossExplained says whether another finding tells why packets are lost without a
+// queue. Trials tell them apart; link errors are a count, which may explain little
+// of it.
+func (v *view) lossExplained() bool {
+	if shallowQueue(v) != nil || policer(v) != nil || reordering(v) != nil {
+		return true
+	}
+	for _, look := range []cause{linkErrors, duplexMismatch} {
+		if f := look(v); f != nil && f.Confidence >= Doubtful {
+			return true
+		}
+	}
+	return false
+}
+
+// queueGoes says whether another congestion control gets more with no queue at
+// all, where round trips were a little longer: what waited was no packet in a queue
+// of the path.
+func (v *view) queueGoes() bool {
+	bbr := v.trial(TrialCongestion)
+	return bbr != nil && v.rtt < 2*v.minRTT && float64(bbr.goodput) > 1.1*float64(v.goodput) && !bbr.queued(bbr.rtt)
+}
+
+// stuck says whether BBR, which takes no loss for congestion, gets hardly more and
+// far from what the path can carry, without a queue: then it is not the loss.
+func (v *view) stuck() bool {
+	bbr := v.trial(TrialCongestion)
+	return bbr != nil && bbr.networkHeld() && bbr.surelyShort() && bbr.goodput < pacedMore*v.goodput && !bbr.queued(bbr.rtt)
+}
+
+// lossStays says whether a trial showed that the loss depends neither on the rate
+// nor on bursts: with BBR the path carries all it can, and pacing helps little.
+func (v *view) lossStays() bool {
+	bbr, paced := v.trial(TrialCongestion), v.trial(TrialPaced)
+	if bbr == nil {
+		return false
+	}
+	carries := !v.short(bbr.goodput) || !bbr.networkHeld() && bbr.goodput > 2*v.goodput
+	return carries && (paced == nil || v.short(paced.goodput) && paced.goodput < 2*v.goodput)
 }
 
 // peak is the delivery rate that the flows reached in one sample out of ten.

@@ -11,8 +11,8 @@ import (
 // longer grows, and the receiving application is not what keeps it small.
 func receiverBuffer(v *view) *Finding {
 	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() > 0.5 || v.scaleLimits() {
-		return nil
+	if held < 0.5 || v.unread() > 0.5 || v.scaleLimits() || v.acksFill() || v.suffices(v.window()) {
+		return nil // acknowledgements that queue make any window too small
 	}
 	buffer, limit := v.buffer(v.receivers, receiveBuffer), v.receiveMax()
 	known := limit.bytes > 0 && buffer > 0
@@ -29,7 +29,7 @@ func receiverBuffer(v *view) *Finding {
 			count(carries > 0 && !explains)),
 		Says: fmt.Sprintf("The sender waits for the receiver: its window of %v is used up on every round trip of %s, which makes %v, and %v was measured. The window is that small because %s.",
 			offered, unit.Milliseconds(v.rtt), carries, v.goodput, limit.why),
-		Action: limit.action,
+		Action: limit.action + v.enough(1/ReceiverShare),
 		weight: held,
 	}
 	f.addGoodput(v)
@@ -48,6 +48,13 @@ func receiverBuffer(v *view) *Finding {
 	return v.predict(f, v.senderLimit(), v.lossLimit())
 }
 
+// suffices says whether a window would fill the path if nothing queued on it.
+// More of it would only lengthen the queue.
+func (v *view) suffices(window unit.Size) bool {
+	limit, known := v.pathLimit()
+	return known && float64(WindowRate(window, v.minRTT)) > healthyShare*float64(limit)
+}
+
 // unread is how much of what the receiver could hold was waiting for its
 // application: 0 for one that keeps up, towards 1 for one that does not.
 func (v *view) unread() float64 {
@@ -62,11 +69,14 @@ func (v *view) windowRate() unit.Rate {
 	return WindowRate(v.window(), v.rtt)
 }
 
-// growing says whether a figure of the senders still rises by more than a
-// twentieth from one quarter of the measured time to the next.
+// rise is by how much a figure must be larger in the last quarter of the measured
+// time than in the one before to count as still growing: less is noise.
+const rise = 1.05
+
+// growing says whether a figure of the senders still rises.
 func (v *view) growing(figure func(*bulk.Sample) float64) bool {
 	for _, f := range v.senders {
-		if f.growth(figure) > 1.05 {
+		if f.growth(figure) > rise {
 			return true
 		}
 	}

@@ -3,38 +3,42 @@ package diagnose
 import (
 	"fmt"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // senderBuffer: all that fits into the send buffer is in flight, no window is
 // used up, and the buffer no longer grows.
 func senderBuffer(v *view) *Finding {
-	// Linux lets a writer fill the congestion window well beyond the buffer, then
-	// wakes it only when the queue has drained below: what it sends comes in
-	// bursts, half of the samples show a full window and half an idle path.
-	held := max(v.sndbuf, v.drained())
-	if held > 0.2 {
-		held = max(held, v.outgrown())
-	}
-	if held < 0.5 || v.windowFull() > 0.5 || v.cwndFull() > 0.5 && v.outgrown() < 0.5 {
+	held, stuck := v.sendHeld()
+	if held < 0.5 || v.halfEmpty() > 0.5 || v.windowFull() > 0.5 || v.cwndFull() > 0.5 && v.outgrown() < 0.5 && !stuck {
 		return nil
 	}
 	buffer, limit := v.buffer(v.senders, sendBuffer), v.sendMax()
 	if limit.bytes > 0 && buffer > 0 && float64(buffer) < full*float64(limit.bytes) {
 		return nil // it may still grow, or the application does not fill it
 	}
+	if v.suffices(SenderWindow(buffer) * unit.Size(len(v.senders))) {
+		return nil
+	}
 	// What is in flight on average is goodput times round trip whatever limits
 	// it (Little's law): only the buffer's own size is a second opinion.
 	carries := WindowRate(SenderWindow(buffer), v.rtt) * unit.Rate(len(v.senders))
 	explains := agrees(carries, v.goodput)
+	if stuck && !explains && carries < v.goodput {
+		return nil
+	}
+	makes := fmt.Sprintf("its buffer of %v on a round trip of %s made %v", buffer, unit.Milliseconds(v.rtt), v.goodput)
+	if explains {
+		makes = fmt.Sprintf("its buffer of %v on a round trip of %s makes about %v, and %v was measured", buffer, unit.Milliseconds(v.rtt), carries, v.goodput)
+	}
 	f := &Finding{
 		Cause: SenderBuffer,
 		Confidence: confidence(
-			count(limit.bytes > 0 && buffer > 0, explains, v.sndbuf > 0.2, v.drained() > 0.8, v.outgrown() > 0.5),
+			count(limit.bytes > 0 && buffer > 0, explains, v.sndbuf > 0.2, v.drained() > 0.8, v.outgrown() > 0.5, stuck),
 			count(carries > v.goodput && !explains)), // less than the buffer allows: something else limits
-		Says: fmt.Sprintf("The sender has nothing left to send although both windows are open: its buffer of %v on a round trip of %s makes about %v, and %v was measured. No more is in flight because %s.",
-			buffer, unit.Milliseconds(v.rtt), carries, v.goodput, limit.why),
-		Action: limit.action,
+		Says:   fmt.Sprintf("The sender has nothing left to send although both windows are open: %s. No more is in flight because %s.", makes, limit.why),
+		Action: limit.action + v.enough(1/SenderShare),
 		weight: held,
 	}
 	f.addGoodput(v)
@@ -50,4 +54,37 @@ func senderBuffer(v *view) *Finding {
 		f.add("send_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
 	}
 	return v.predict(f, v.receiverLimit(), v.lossLimit())
+}
+
+// sendHeld is the share of the time in which the send buffer held the sender
+// back; stuck if the congestion window tells so, which stands still for no other
+// reason.
+func (v *view) sendHeld() (held float64, stuck bool) {
+	// Linux lets a writer fill the congestion window well beyond the buffer, then
+	// wakes it only when the queue has drained below: what it sends comes in
+	// bursts, half of the samples show a full window and half an idle path.
+	held = max(v.sndbuf, v.drained())
+	if held > 0.2 {
+		held = max(held, v.outgrown())
+	}
+	// A congestion window that is used up and yet does not grow, though nothing
+	// is lost and nothing queues, is no larger than the buffer lets it be.
+	stuck = v.cwndFull() > 0.5 && v.goodput > 0 && v.loss.packets == 0 && !v.queued(v.rtt) && !v.growing(congestionWindow) && !IsBBR(v.congestion())
+	if stuck {
+		held = max(held, v.cwndFull())
+	}
+	// A buffer that is too small even to repair a loss keeps the sender at it.
+	if v.end(true).Counters["TcpExt.TCPWqueueTooBig"] > 0 && v.samples(recovering) > 0.5 {
+		held, stuck = max(held, v.samples(recovering)), true
+	}
+	return held, stuck
+}
+
+// halfEmpty is the share of samples in which everything that was written is in
+// flight and takes less than half of the buffer, as far as the kernel tells: one
+// that limits swings between two thirds and full (see SenderShare).
+func (v *view) halfEmpty() float64 {
+	return v.samples(func(s *bulk.Sample) bool {
+		return !recovering(s) && s.TCP.NotsentBytes < s.TCP.SndMSS && s.Mem.SendQueued > 0 && s.Mem.SendQueued < s.Mem.SendBuf/2
+	})
 }

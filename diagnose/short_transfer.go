@@ -15,12 +15,17 @@ var hystart = []string{"TcpExt.TCPHystartTrainDetect", "TcpExt.TCPHystartDelayDe
 func shortTransfer(v *view) *Finding {
 	limit, known := v.pathLimit()
 	growing := v.growing(congestionWindow) || v.growing(window)
-	climbing := v.climb() > 1.05
-	slow := v.cwndFull() > 0.5 && known && !v.queued(v.rtt)
+	climbing := v.climb() > rise
+	slow := v.cwndFull() > 0.5 && known && !v.queued(v.rtt) // and nothing is lost, see held
 	opening := slow || growing && climbing
 	held := v.loss.packets > 0 || v.sndbuf > 0.5 || v.rwnd > 0.5 && !growing
 	if !opening || held || v.atCapacity() {
 		return nil
+	}
+	says := fmt.Sprintf("Nothing held the transfer back but time: its window was still opening when it ended, and the last quarter carried %.2g times as much as the one before. %v is an average over that climb, not what the path can do.",
+		v.climb(), v.goodput)
+	if !climbing {
+		says = fmt.Sprintf("Nothing held the transfer back but its congestion window, which is used up and opens too slowly, although nothing is lost and nothing queues. %v is what that window makes, not what the path can do.", v.goodput)
 	}
 	early := 0.0
 	for _, name := range hystart {
@@ -29,10 +34,9 @@ func shortTransfer(v *view) *Finding {
 	f := &Finding{
 		Cause:      ShortTransfer,
 		Confidence: confidence(count(climbing, growing, slow), count(!climbing)),
-		Says: fmt.Sprintf("Nothing held the transfer back but time: its window was still opening when it ended, and the last quarter carried %.2g times as much as the one before. %v is an average over that climb, not what the path can do.",
-			v.climb(), v.goodput),
-		Action: "measure longer; if it stays so, a congestion control that finds the rate sooner, such as bbr",
-		weight: max(v.cwndFull(), 0.5),
+		Says:       says,
+		Action:     "measure longer; if it stays so, a congestion control that finds the rate sooner, such as bbr",
+		weight:     max(v.cwndFull(), 0.5),
 	}
 	f.addGoodput(v)
 	f.addRTT(v)

@@ -1,12 +1,16 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/bulk"
+)
 
 // slowReceiver: the sender waits for the receiver's window, and what fills the
 // receiver's buffer is data that its application has not read.
 func slowReceiver(v *view) *Finding {
 	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() <= 0.5 {
+	if held < 0.5 || v.unread() <= 0.5 || receiverCPU(v) != nil {
 		return nil
 	}
 	f := &Finding{
@@ -21,23 +25,42 @@ func slowReceiver(v *view) *Finding {
 	f.addRTT(v)
 	f.addShare("rwnd_limited", v.rwnd, "of the time the sender was held back by the receiver's window, by the kernel's clock")
 	f.addShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
-	return v.predict(f)
+	return v.predictMost(f)
 }
 
-// slowSender: for more than a tenth of the time there was nothing to send.
+// slowSender: for more than a tenth of the time there was nothing to send, or all
+// that there was is in flight although windows and buffer have room for more.
 func slowSender(v *view) *Finding {
-	if len(v.senders) == 0 || v.senders[0].elapsed() <= 0 || v.busy >= 0.9 {
+	if len(v.senders) == 0 || v.senders[0].elapsed() <= 0 || senderCPU(v) != nil {
+		return nil
+	}
+	idle, unfilled := v.busy < 0.9, v.unfilled()
+	dry := unfilled >= 0.5 && senderBuffer(v) == nil
+	if !idle && !dry {
 		return nil
 	}
 	f := &Finding{
 		Cause:      SlowSender,
-		Confidence: confidence(1, 0),
-		Says: fmt.Sprintf("The sending application leaves the connection empty for %.2g %% of the time. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
-			100*(1-v.busy), v.goodput),
+		Confidence: confidence(count(idle || unfilled > 0.8, unfilled > 0.5, v.loss.packets == 0, !v.queued(v.rtt)), 0),
+		Says: fmt.Sprintf("The sending application does not supply data fast enough: for %.2g %% of the time everything it wrote was on its way, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
+			100*max(1-v.busy, unfilled), v.goodput),
 		Action: "look at what the sending application waits for; no TCP setting makes it faster",
-		weight: 1 - v.busy,
+		weight: max(1-v.busy, unfilled),
 	}
 	f.addGoodput(v)
 	f.addShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
-	return v.predict(f)
+	f.addShare("unfilled", unfilled, "of the time all that was written was on its way, with room for more")
+	return v.predictMost(f)
+}
+
+// unfilled is the share of samples in which everything that was written is in
+// flight, no window is used up, and the send buffer has room: it may still grow,
+// or is at most half full. A buffer that limits swings between two thirds and full
+// (see SenderShare).
+func (v *view) unfilled() float64 {
+	most := v.sendMax().bytes
+	return v.samples(func(s *bulk.Sample) bool {
+		return !recovering(s) && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(&s.TCP)) < full*room(s) && s.Mem.SendBuf > 0 &&
+			(s.Mem.SendQueued < s.Mem.SendBuf/2 || most > 0 && float64(s.Mem.SendBuf) < full*float64(most))
+	})
 }

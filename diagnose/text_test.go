@@ -1,21 +1,16 @@
 package diagnose
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fullbore/fullbore/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // The words that people read, for one scene of each kind.
 func TestWords(t *testing.T) {
-	golden := map[string]string{
+	files := map[string]string{
 		"california to uk: receiver's maximum of Linux 2.4": "receiver-buffer.txt",
 		"the sender's buffer on a long path":                "sender-buffer.txt",
 		"a firewall strips the window scale":                "window-scale.txt",
@@ -26,27 +21,14 @@ func TestWords(t *testing.T) {
 		"below capacity, and no sign of why":                "unknown.txt",
 	}
 	for _, c := range scenes {
-		file, ok := golden[c.name]
+		file, ok := files[c.name]
 		if !ok {
 			continue
 		}
-		text := words(Diagnose(c.scene.evidence()))
-		name := filepath.Join("testdata", file)
-		if *update {
-			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), text); diff != "" {
-			t.Errorf("%s: %s", file, diff)
-		}
-		delete(golden, c.name)
+		golden.Check(t, file, words(Diagnose(c.scene.evidence())))
+		delete(files, c.name)
 	}
-	for name := range golden {
+	for name := range files {
 		t.Errorf("no scene is called %q", name)
 	}
 }

@@ -1,6 +1,10 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/printable"
+)
 
 // unmeasured is the verdict on a transfer that moved nothing, or of which no
 // sample tells a round-trip time.
@@ -15,7 +19,7 @@ func unmeasured(v *view) Finding {
 	if v.Transfer != nil {
 		for _, sender := range []bool{true, false} {
 			if e := v.end(sender); e.Error != "" {
-				f.Evidence = append(f.Evidence, Fact{Name: "error", Says: fmt.Sprintf("%s ended early: %s", e.Host, e.Error)})
+				f.Evidence = append(f.Evidence, Fact{Name: "error", Says: fmt.Sprintf("%s ended early: %s", printable.Line(e.Host), printable.Line(e.Error))})
 			}
 		}
 	}
@@ -47,12 +51,12 @@ func unknown(v *view, findings []Finding) Finding {
 	if known {
 		f.add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
 	}
-	f.Action = next(v, known)
+	f.Action = advice(v, known)
 	return f
 }
 
-// next is the measurement that would tell more.
-func next(v *view, capacityKnown bool) string {
+// advice is the measurement that would tell more.
+func advice(v *view, capacityKnown bool) string {
 	switch {
 	case !capacityKnown:
 		return "measure the path's capacity: without it nobody can tell whether this is all it carries"

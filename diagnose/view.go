@@ -9,6 +9,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -28,6 +29,8 @@ type view struct {
 	rwnd, sndbuf float64
 	busy         float64 // share of the measured time in which there was
 	loss         loss
+
+	tried map[TrialKind]*view // see trial
 }
 
 // newView never fails: what is missing stays zero and no cause will fit it.
@@ -43,6 +46,7 @@ func newView(e *Evidence) *view {
 	v.receivers = flows(e.Transfer.Receivers(e.Direction))
 	v.goodput = e.Transfer.Goodput(e.Direction)
 	v.rtt, v.minRTT = v.roundTrips()
+	v.minRTT = v.leastTried()
 
 	var busy, rwnd, sndbuf, elapsed float64
 	for _, f := range v.senders {
@@ -51,7 +55,8 @@ func newView(e *Evidence) *view {
 		sndbuf += f.delta(func(t *bulk.TCPInfo) uint64 { return t.SndbufLimited })
 		elapsed += float64(f.elapsed().Microseconds())
 	}
-	v.rwnd, v.sndbuf, v.busy = ratio(rwnd, busy), ratio(sndbuf, busy), ratio(busy, elapsed)
+	// Both ends of a measurement are read at slightly different moments.
+	v.rwnd, v.sndbuf, v.busy = min(1, ratio(rwnd, busy)), min(1, ratio(sndbuf, busy)), min(1, ratio(busy, elapsed))
 	v.loss = v.findLoss()
 	return v
 }
@@ -86,77 +91,21 @@ func (v *view) roundTrips() (median, least time.Duration) {
 	return median, least
 }
 
-// queued says whether a round-trip time shows a standing queue: a quarter above
-// the least, and by more than a scheduler's hiccup.
-func (v *view) queued(rtt time.Duration) bool {
-	return v.minRTT > 0 && rtt > v.minRTT*5/4 && rtt > v.minRTT+time.Millisecond
-}
-
-// window is the sum over the streams of the window that the receiver
-// advertised, as the sender saw it; 0 where the kernel does not tell.
-func (v *view) window() unit.Size {
-	return unit.Size(sum(v.senders, func(f flow) float64 {
-		return f.median(func(s *bulk.Sample) float64 { return float64(s.TCP.SndWnd) })
-	}))
-}
-
-// windowFull is the share of samples in which the sender had used up the
-// receiver's window, to less than one more segment or a tenth. Unlike
-// rwnd_limited it does not depend on what blocked the sender a moment earlier:
-// under BBR the pacing timer hides the window.
-func (v *view) windowFull() float64 {
-	return v.samples(func(s *bulk.Sample) bool {
-		window := int64(s.TCP.SndWnd)
-		return window > 0 && window-sent(&s.TCP) <= max(window/10, int64(s.TCP.SndMSS))
-	})
-}
-
-// cwndFull is the share of samples in which the congestion window was used up.
-func (v *view) cwndFull() float64 {
-	return v.samples(func(s *bulk.Sample) bool {
-		return !recovering(s) && s.TCP.SndCwnd > 0 && float64(s.TCP.Unacked) >= full*float64(s.TCP.SndCwnd)
-	})
-}
-
-// drained is the share of samples in which everything the application was able
-// to write is in flight, and neither window is used up: only more send buffer
-// would bring more data.
-func (v *view) drained() float64 {
-	return v.samples(func(s *bulk.Sample) bool {
-		return !recovering(s) && s.Unsent > 0 && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(&s.TCP)) < full*room(s)
-	})
-}
-
-// outgrown is the share of samples in which the send buffer is smaller than what
-// both windows would let the sender have in flight. The kernel wants it twice as
-// large as the congestion window, so it has reached its maximum long before.
-func (v *view) outgrown() float64 {
-	return v.samples(func(s *bulk.Sample) bool {
-		return !recovering(s) && s.Mem.SendBuf > 0 && float64(s.Mem.SendBuf) < full*room(s)
-	})
-}
-
-// room is what both windows let the sender have in flight, in bytes.
-func room(s *bulk.Sample) float64 {
-	return min(float64(s.TCP.SndCwnd)*float64(s.TCP.SndMSS), float64(s.TCP.SndWnd))
-}
-
-// recovering says whether the sender was repairing a loss (TCP_CA_Recovery,
-// TCP_CA_Loss), when its windows do not tell what limits it.
-func recovering(s *bulk.Sample) bool { return s.TCP.CAState >= 3 }
-
-// samples is the share of the senders' measured samples for which is holds.
-func (v *view) samples(is func(*bulk.Sample) bool) float64 {
-	n, yes := 0, 0
-	for _, f := range v.senders {
-		for i := range f.measured {
-			n++
-			if is(&f.measured[i]) {
-				yes++
-			}
+// leastTried is the least round-trip time of this transfer and of the trials:
+// others may have kept a queue until then.
+func (v *view) leastTried() time.Duration {
+	least := v.minRTT
+	for i := range v.Trials {
+		r := v.Trials[i].Result
+		if r == nil {
+			continue
+		}
+		tried := view{Evidence: &Evidence{Path: v.Path}, senders: flows(r.Senders(v.Direction))}
+		if _, rtt := tried.roundTrips(); rtt > 0 {
+			least = min(least, rtt)
 		}
 	}
-	return ratio(float64(yes), float64(n))
+	return least
 }
 
 // congestion is what the senders' kernel reports.
@@ -164,7 +113,7 @@ func (v *view) congestion() string {
 	if len(v.senders) == 0 {
 		return ""
 	}
-	return v.senders[0].Congestion
+	return printable.Line(v.senders[0].Congestion)
 }
 
 // mss is the payload of a full segment in bytes, options taken off; 0: unknown.

@@ -17,7 +17,13 @@ import (
 )
 
 // system adds what Linux tells; indexes are the interfaces' numbers.
-func (f *Facts) system(indexes []int) error { return root("/").collect(f, indexes) }
+func (f *Facts) system(indexes []int) error {
+	if err := root("/").collect(f, indexes); err != nil {
+		return err
+	}
+	f.devices(indexes)
+	return nil
+}
 
 // collect adds the facts found under r. The kernel's version and the size of
 // memory must be there; containers hide one or another of the rest.

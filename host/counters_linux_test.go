@@ -1,13 +1,8 @@
 package host
 
 import (
-	"errors"
 	"net"
-	"os"
-	"runtime"
 	"testing"
-
-	"github.com/vishvananda/netns"
 )
 
 func TestCountersCount(t *testing.T) {
@@ -40,20 +35,13 @@ func TestCountersCount(t *testing.T) {
 // In a new namespace nothing has happened yet, whatever the process' others
 // have seen.
 func TestIntegrationCountersOfTheThreadsNamespace(t *testing.T) {
-	runtime.LockOSThread() // and never unlock: the thread ends with the test
-	ns, err := netns.New()
-	if errors.Is(err, os.ErrPermission) {
-		t.Skipf("needs a network namespace: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ns.Close()
-	counters, err := Counters()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := counters["Tcp.OutSegs"]; n != 0 {
-		t.Errorf("%d segments were sent from a new namespace", n)
-	}
+	inNamespace(t, func() {
+		counters, err := Counters()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := counters["Tcp.OutSegs"]; n != 0 {
+			t.Errorf("%d segments were sent from a new namespace", n)
+		}
+	})
 }

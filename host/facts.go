@@ -37,4 +37,11 @@ type Interface struct {
 	Duplex    string   `json:"duplex,omitempty"`     // "full", "half", "": unknown
 	Driver    string   `json:"driver,omitempty"`
 	Addresses []string `json:"addresses,omitempty"` // CIDR
+
+	Autoneg  string          `json:"autoneg,omitempty"`  // "on", "off", "": unknown, or nothing to negotiate
+	Offloads map[string]bool `json:"offloads,omitempty"` // what the device does for the kernel, by the names in Offloads
+	Qdiscs   []Qdisc         `json:"qdiscs,omitempty"`   // the root first
 }
+
+// Offloads are the names of offloads, as ethtool(8) abbreviates them for -K.
+var Offloads = []string{"rx", "tx", "sg", "tso", "gso", "gro", "lro"}

@@ -14,14 +14,18 @@ import (
 
 // groupPeriod is over how long a host's processor time is shared out. The
 // kernel's default of 100 ms would stop half a CPU for 50 ms at a time, which
-// no slow processor does.
-const groupPeriod = 10 * time.Millisecond
+// no slow processor does. Below 0.1 CPUs it has to be longer for a quota of
+// leastQuota, the least that the kernel takes.
+const (
+	groupPeriod = 10 * time.Millisecond
+	leastQuota  = time.Millisecond
+)
 
 // newGroup makes a control group with so many CPUs: in the nearest place, from
 // this process's own group upwards, that may hold one.
 func newGroup(name string, cpus float64) (string, error) {
-	period := groupPeriod.Microseconds()
-	quota := int64(cpus * float64(period))
+	period := max(groupPeriod, time.Duration(float64(leastQuota)/cpus)).Microseconds()
+	quota := max(leastQuota.Microseconds(), int64(cpus*float64(period)))
 	mounts, err := groupMounts()
 	if err != nil {
 		return "", err

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,27 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/unit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
 
 // TestInvalid: every file in testdata/invalid is wrong, and the error beside it
 // says where and how.
@@ -46,7 +27,7 @@ func TestInvalid(t *testing.T) {
 				t.Fatal("accepted")
 			}
 			got := strings.ReplaceAll(err.Error(), filepath.FromSlash("testdata/invalid/"), "")
-			golden(t, strings.TrimSuffix(file, ".yaml")+".error", got+"\n")
+			golden.Check(t, "invalid/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".error", got+"\n")
 		})
 	}
 }
@@ -89,7 +70,7 @@ func TestFullScenario(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	golden(t, "testdata/full.txt", got.Draw())
+	golden.Check(t, "full.txt", got.Draw())
 }
 
 func TestDraw(t *testing.T) {
@@ -98,7 +79,7 @@ func TestDraw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/"+name+".txt", scenario.Draw())
+		golden.Check(t, name+".txt", scenario.Draw())
 	}
 }
 

@@ -185,6 +185,7 @@ func lengthFor(rate unit.Rate, size int) int {
 // entirely.
 func estimate(trains []measured) Capacity {
 	var rates, paces []unit.Rate
+	var passed []unit.Size // of trains that were cut
 	var fastest unit.Rate
 	var sent, received int
 	for _, t := range trains {
@@ -192,19 +193,31 @@ func estimate(trains []measured) Capacity {
 			continue
 		}
 		sent, received = sent+t.Sent, received+t.Received
+		if t.Received <= t.Sent*9/10 {
+			passed = append(passed, unit.Size(t.Bytes))
+		}
 		fastest = max(fastest, t.least())
 		if t.rate() > 0 {
 			rates, paces = append(rates, t.rate()), append(paces, t.pace())
 		}
 	}
 	var notes []string
-	if lost := 1 - float64(received)/float64(sent); lost > notableLoss {
+	lost := 0.0
+	if sent > 0 {
+		lost = max(0, 1-float64(received)/float64(sent))
+	}
+	if lost > notableLoss {
 		notes = append(notes, fmt.Sprintf("%.0f %% of the train packets were lost: a shallow queue or a policer", 100*lost))
 	}
-	if len(rates) < slowTrains { // they came all at once, or hardly at all
-		return Capacity{Rate: fastest, Low: fastest, Method: methodLimited, Note: strings.Join(notes, "; ")}
+	var burst unit.Size
+	if len(passed) > len(trains)/2 {
+		slices.Sort(passed)
+		burst = passed[len(passed)/2]
 	}
-	c := Capacity{Rate: median(rates), Method: methodTrains}
+	if len(rates) < slowTrains { // they came all at once, or hardly at all
+		return Capacity{Rate: fastest, Low: fastest, Lost: lost, Burst: burst, Method: methodLimited, Note: strings.Join(notes, "; ")}
+	}
+	c := Capacity{Rate: median(rates), Lost: lost, Burst: burst, Method: methodTrains}
 	out := medianRank(len(rates))
 	c.Low, c.High = rates[out], rates[len(rates)-1-out]
 	switch {

@@ -48,6 +48,8 @@ type Capacity struct {
 	Low     unit.Rate `json:"low_bps"`
 	High    unit.Rate `json:"high_bps"` // 0: only a lower bound is known
 	Assumed bool      `json:"assumed"`  // nothing was measured: AssumedRate
+	Lost    float64   `json:"lost"`     // share (0..1) of the train packets that were lost: of bursts that left back to back
+	Burst   unit.Size `json:"burst"`    // bytes of a train that came through where a tenth or more of it was lost, median: about what a queue or bucket holds; 0: trains came through whole
 	Method  string    `json:"method"`   // "packet trains", "packet trains, sender-limited", "assumed"
 	Note    string    `json:"note,omitempty"`
 }

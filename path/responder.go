@@ -16,14 +16,17 @@ import (
 // and, at most, about 40 MB each way.
 const (
 	maxTickets     = 64
+	maxHostTickets = maxTickets / 2 // of one address: so nobody keeps all others out
 	ticketLifetime = time.Minute
 	ticketBudget   = 64 << 20 // IP bytes sent at the prober's request
 )
 
-// ErrTickets is returned by Open when too many hosts probe at once.
+// ErrTickets is returned by Open when too many probes run at once, of all hosts
+// or of one.
 var ErrTickets = errors.New("too many probes at once: try again in a minute")
 
-// Responder is the far end of probes, on a UDP socket.
+// Responder is the far end of probes, on a UDP socket that it may share with
+// another protocol.
 //
 // It is silent to everything but packets with the cookie of a live ticket that
 // come from the address the ticket was opened for. Answers are no larger than
@@ -31,6 +34,12 @@ var ErrTickets = errors.New("too many probes at once: try again in a minute")
 // and since a cookie travels over the authenticated API only, nobody can have
 // them sent to someone else.
 type Responder struct {
+	// Strangers, if not nil, is called with every datagram that is no probe: its
+	// first bytes, up to 40, where it comes from and the address it was sent to,
+	// as far as the system tells. It must not block, nor keep the packet. Set it
+	// before Serve.
+	Strangers func(packet []byte, from, local netip.AddrPort)
+
 	conn   *net.UDPConn
 	now    func() time.Time
 	outbox chan job
@@ -100,12 +109,15 @@ func (r *Responder) Open(from netip.Addr) (Ticket, error) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	own := 0
 	for c, t := range r.tickets {
 		if r.now().After(t.expires) {
 			delete(r.tickets, c)
+		} else if t.from == from {
+			own++
 		}
 	}
-	if len(r.tickets) >= maxTickets {
+	if len(r.tickets) >= maxTickets || own >= maxHostTickets {
 		return Ticket{}, ErrTickets
 	}
 	r.tickets[c] = t
@@ -152,6 +164,7 @@ func (r *Responder) ticket(c cookie) *ticket {
 func (r *Responder) answer(d datagram) {
 	p, err := parse(d.head)
 	if err != nil {
+		r.stranger(d)
 		return
 	}
 	t := r.ticket(p.cookie)
@@ -185,6 +198,18 @@ func (r *Responder) answer(d datagram) {
 	case r.outbox <- job{d.from, t, p}:
 	default: // lost, as packets may be: the prober asks again
 	}
+}
+
+// stranger passes a datagram on that is no probe.
+func (r *Responder) stranger(d datagram) {
+	if r.Strangers == nil {
+		return
+	}
+	local := r.conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	if d.local.IsValid() {
+		local = netip.AddrPortFrom(d.local, local.Port())
+	}
+	r.Strangers(d.head, d.from, local)
 }
 
 // spend takes bytes off a ticket's budget, if they are there.

@@ -3,6 +3,7 @@ package path
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -178,11 +179,17 @@ func TestTickets(t *testing.T) {
 	if first.Port != conn.LocalAddr().(*net.UDPAddr).AddrPort().Port() || !first.Expires.Equal(now.Add(time.Minute)) {
 		t.Errorf("ticket %+v", first)
 	}
-	for range maxTickets - 1 {
+	for range maxHostTickets - 1 {
 		open(t, r, "198.18.0.1")
 	}
 	if _, err := r.Open(netip.MustParseAddr("198.18.0.1")); !errors.Is(err, ErrTickets) {
-		t.Errorf("one ticket too many: %v, want %v", err, ErrTickets)
+		t.Errorf("one ticket too many of one host: %v, want %v", err, ErrTickets)
+	}
+	for i := range maxTickets - maxHostTickets {
+		open(t, r, fmt.Sprintf("198.18.1.%d", i))
+	}
+	if _, err := r.Open(netip.MustParseAddr("198.18.0.2")); !errors.Is(err, ErrTickets) {
+		t.Errorf("one ticket too many of all: %v, want %v", err, ErrTickets)
 	}
 	if _, err := r.Observed(first.Cookie); err != nil {
 		t.Errorf("live ticket: %v", err)

@@ -55,6 +55,14 @@ func (s *session) forward(ctx context.Context, n, packets, size int, spacing tim
 // stillComing is how long a train may pause without being over.
 const stillComing = 60 * time.Millisecond
 
+// longestTrain is how long a train may take to come in: the first one takes 4 s
+// at 100 kb/s. The far end's answers wait behind it.
+const longestTrain = 5 * time.Second
+
+// firstPacket is how much longer than the small ones of the handshake a full-size
+// packet may take: at 40 kb/s.
+const firstPacket = 300 * time.Millisecond
+
 // reverse has the far end send n trains, spaced from start to start.
 func (s *session) reverse(ctx context.Context, n, packets, size int, spacing time.Duration) ([]measured, error) {
 	first := s.reverseID + 1
@@ -65,15 +73,22 @@ func (s *session) reverse(ctx context.Context, n, packets, size int, spacing tim
 			return nil, err
 		}
 	}
-	deadline := time.Now().Add(s.wait + sendTimeout)
-	silent := time.Now().Add(s.wait)
+	deadline := time.Now().Add(s.wait + longestTrain)
+	arrived := time.Now()
+	silent := arrived.Add(s.wait + firstPacket)
 	for seen := 0; time.Now().Before(silent) && time.Now().Before(deadline); {
 		packets, complete := s.trains.progress(s.reverseID)
 		if complete {
 			break
 		}
 		if packets > seen {
-			seen, silent = packets, time.Now().Add(stillComing)
+			// On a slow link packets come further apart than a pause is long.
+			pause := stillComing
+			if seen > 0 {
+				pause = max(pause, 3*time.Since(arrived))
+			}
+			seen, arrived = packets, time.Now()
+			silent = arrived.Add(pause)
 		}
 		if err := sleep(ctx, 2*time.Millisecond); err != nil {
 			return nil, err
@@ -96,9 +111,9 @@ func (s *session) reverse(ctx context.Context, n, packets, size int, spacing tim
 	return out, nil
 }
 
-// helperTimeout is how long the far end may take for an answer: ten times what
-// it takes on long paths, and bearable if it never comes.
-const helperTimeout = 3 * time.Second
+// helperTimeout is how long the far end may take for an answer, which waits behind
+// probes where the way back is slow: 100 kB of them at 100 kb/s.
+const helperTimeout = 8 * time.Second
 
 func (s *session) observe(ctx context.Context) (Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, helperTimeout)

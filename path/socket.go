@@ -13,11 +13,12 @@ import (
 
 // datagram is a received UDP datagram. Only its head is kept.
 type datagram struct {
-	from netip.AddrPort
-	at   time.Duration // since the epoch
-	size int           // bytes of UDP payload
-	lost int           // datagrams that the socket had no room for before this one
-	head []byte
+	from  netip.AddrPort
+	local netip.Addr    // where it was sent to; invalid: not known
+	at    time.Duration // since the epoch
+	size  int           // bytes of UDP payload
+	lost  int           // datagrams that the socket had no room for before this one
+	head  []byte
 }
 
 // route is what this host knows of the way to an address without sending

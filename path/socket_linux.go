@@ -20,7 +20,8 @@ const canDontFragment = true
 
 // prepare makes a UDP socket fit for probes: packets carry DF and may be as
 // large as the interface allows whatever the kernel believes of the path
-// (ip(7), IP_PMTUDISC_PROBE), and arrivals are stamped by the kernel.
+// (ip(7), IP_PMTUDISC_PROBE), and the kernel tells of each that comes when it did
+// and which address it was sent to.
 func prepare(conn *net.UDPConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -38,6 +39,9 @@ func prepare(conn *net.UDPConn) error {
 		if family, _ := unix.GetsockoptInt(s, unix.SOL_SOCKET, unix.SO_DOMAIN); family == unix.AF_INET6 {
 			set("IPV6_MTU_DISCOVER", unix.SetsockoptInt(s, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE))
 			set("IPV6_DONTFRAG", unix.SetsockoptInt(s, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
+			set("IPV6_RECVPKTINFO", unix.SetsockoptInt(s, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)) // of IPv4 packets too
+		} else {
+			set("IP_PKTINFO", unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_PKTINFO, 1))
 		}
 		set("SO_TIMESTAMPNS", unix.SetsockoptInt(s, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1))
 		set("SO_RXQ_OVFL", unix.SetsockoptInt(s, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1))
@@ -64,7 +68,7 @@ func newReader(conn *net.UDPConn) *reader {
 	r := &reader{conn: ipv4.NewPacketConn(conn), messages: make([]ipv4.Message, batch)}
 	for i := range r.messages {
 		r.messages[i].Buffers = [][]byte{make([]byte, headerSize)} // the rest is padding
-		r.messages[i].OOB = make([]byte, unix.CmsgSpace(int(unsafe.Sizeof(unix.Timespec{})))+unix.CmsgSpace(4))
+		r.messages[i].OOB = make([]byte, unix.CmsgSpace(int(unsafe.Sizeof(unix.Timespec{})))+unix.CmsgSpace(4)+unix.CmsgSpace(unix.SizeofInet6Pktinfo))
 	}
 	return r
 }
@@ -88,8 +92,8 @@ func (r *reader) read(handle func(datagram)) error {
 	return nil
 }
 
-// control reads the ancillary data of a datagram: when it arrived, and how many
-// were dropped for lack of room before it.
+// control reads the ancillary data of a datagram: when it arrived, how many were
+// dropped for lack of room before it, and where it was sent to.
 func (r *reader) control(d *datagram, oob []byte) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -97,6 +101,13 @@ func (r *reader) control(d *datagram, oob []byte) {
 	}
 	for _, m := range messages {
 		switch {
+		case m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_PKTINFO && len(m.Data) >= unix.SizeofInet4Pktinfo:
+			d.local = netip.AddrFrom4((*unix.Inet4Pktinfo)(unsafe.Pointer(&m.Data[0])).Addr)
+		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= unix.SizeofInet6Pktinfo:
+			d.local = netip.AddrFrom16((*unix.Inet6Pktinfo)(unsafe.Pointer(&m.Data[0])).Addr).Unmap()
+			if d.local.IsLinkLocalUnicast() && d.local.Is6() {
+				d.local = d.local.WithZone(d.from.Addr().Zone()) // came over the same link
+			}
 		case m.Header.Level != unix.SOL_SOCKET:
 		case m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= int(unsafe.Sizeof(unix.Timespec{})):
 			d.at = time.Duration((*unix.Timespec)(unsafe.Pointer(&m.Data[0])).Nano())

@@ -13,11 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 )
 
@@ -27,7 +25,7 @@ func TestHelloSaysWhoIsThere(t *testing.T) {
 	name, _ := os.Hostname()
 	want := Hello{
 		Protocol: Protocol, Version: client.Hello().Version, Host: name,
-		Limits: PublicLimits(), Features: []string{"transfers", "probes"},
+		Limits: PublicLimits(), Features: []string{"transfers", "iperf3", "ndt7", "probes"},
 	}
 	if diff := cmp.Diff(want, client.Hello()); diff != "" {
 		t.Error(diff)
@@ -189,33 +187,6 @@ func speaking(t *testing.T, greeting string) string {
 	return listener.Addr().String()
 }
 
-func TestSplitTarget(t *testing.T) {
-	type want struct {
-		Host string
-		Port uint16
-	}
-	for target, w := range map[string]want{
-		"host":                  {"host", 5201},
-		"host:99":               {"host", 99},
-		"192.0.2.1":             {"192.0.2.1", 5201},
-		"192.0.2.1:99":          {"192.0.2.1", 99},
-		"2001:db8::1":           {"2001:db8::1", 5201},
-		"[2001:db8::1]":         {"2001:db8::1", 5201},
-		"[2001:db8::1]:99":      {"2001:db8::1", 99},
-		"fe80::1%eth0":          {"fe80::1%eth0", 5201},
-		"[fe80::1%eth0]:99":     {"fe80::1%eth0", 99},
-		"host.example.com:5202": {"host.example.com", 5202},
-	} {
-		host, port, err := splitTarget(target)
-		if err != nil {
-			t.Errorf("%s: %v", target, err)
-		}
-		if diff := cmp.Diff(w, want{host, port}); diff != "" {
-			t.Errorf("%s: %s", target, diff)
-		}
-	}
-}
-
 func TestIdentityOutlivesARestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "peer")
 	first, err := LoadIdentity(dir)
@@ -266,73 +237,6 @@ func TestTokenIsOneWord(t *testing.T) {
 	}
 	if n := len(identity.Token()); n != len("fb1-")+52+1+32 {
 		t.Errorf("%d characters: %s", n, identity.Token())
-	}
-}
-
-func TestChangesAtTheFarEnd(t *testing.T) {
-	fake := newFakeChanges()
-	far := startFarEnd(t, Config{Changes: fake}, "127.0.0.1:0")
-	changes := far.dial(t, far.TokenString()).Changes()
-	if changes == nil {
-		t.Fatal("no changes with the token")
-	}
-	ctx := within(t, generous)
-	kept, err := changes.Begin(ctx, "a reason", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := []change.Setting{{Tunable: "net.ipv4.tcp_rmem", Value: "4096 131072 33554432"}}
-	for what, err := range map[string]error{
-		"apply":        changes.Apply(ctx, kept, settings),
-		"put back":     changes.PutBack(ctx, kept),
-		"put back one": changes.PutBack(ctx, kept, "net.ipv4.tcp_rmem"),
-		"renew":        changes.Renew(ctx, kept),
-		"confirm":      changes.Confirm(ctx, kept, true),
-	} {
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	sets, err := changes.List(ctx)
-	if err != nil || len(sets) != 1 || sets[0].State != change.Confirmed || sets[0].Reason != "a reason" || !sets[0].Persist {
-		t.Errorf("list: %+v, %v", sets, err)
-	}
-	wantKind(t, changes.Apply(ctx, "unheard-of", settings), change.ErrUnknown, "unheard-of")
-	wantKind(t, changes.Apply(ctx, kept, []change.Setting{{Tunable: "lower", Value: "1"}}), change.ErrRefused)
-	if _, err := changes.Begin(ctx, "for ever", 1000*time.Hour); err == nil {
-		t.Error("a change set that lasts for weeks was allowed")
-	}
-
-	// What nobody confirmed goes when the far end does; what was confirmed, or
-	// is another's, stays.
-	others, _ := fake.Begin(ctx, "of another", time.Minute)
-	open, err := changes.Begin(ctx, "open", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := far.stop(); err != nil {
-		t.Error(err)
-	}
-	want := map[string]change.State{kept: change.Confirmed, others: change.Live, open: change.Reverted}
-	if diff := cmp.Diff(want, fake.states()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestClientsCannotOpenSetsWithoutBound(t *testing.T) {
-	fake := newFakeChanges()
-	own := newOwnChanges(fake)
-	for range maxOpenSets {
-		if _, err := own.Begin(t.Context(), "", time.Minute); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := own.Begin(t.Context(), "", time.Minute); err == nil {
-		t.Error("one more was opened")
-	}
-	fake.expire("set-3")
-	if _, err := own.Begin(t.Context(), "", time.Minute); err != nil {
-		t.Errorf("after one has ended: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/version"
 )
@@ -33,9 +34,9 @@ var _ path.Helper = (*Client)(nil)
 // Errors: [ErrUnknownHost], [ErrUnreachable], [ErrNotFullbore], [ErrVersion],
 // [ErrWrongHost], [ErrToken], [ErrBusy].
 func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
-	host, port, err := splitTarget(target)
+	host, port, err := hostport.Parse(target, DefaultPort)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("far end %w", err)
 	}
 	c := &Client{target: net.JoinHostPort(host, strconv.Itoa(int(port)))}
 	if tokenString != "" {

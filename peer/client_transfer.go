@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
 )
 
 const (
@@ -48,8 +49,11 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 		return result, fmt.Errorf("start transfer: %w", err)
 	}
 	place.AttachWithin = min(max(place.AttachWithin, 0), connectWithin)
+	small := newSmallFlow(ctx, c.Addr())
+	defer small.stop(result)
 	conns, err := c.attach(ctx, spec, place)
 	if err == nil {
+		small.loads(ctx)
 		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: place.AttachWithin + patience})
 	}
 	if err != nil {
@@ -60,9 +64,12 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 
 	life := watchLife(ctx)
 	defer life.stop()
+	small.begins()
 	err = c.move(life, place.ID, spec, conns, result, watch)
 	if err == nil || ctx.Err() == nil {
 		err = c.conclude(life, place.ID, result, err)
+	} else {
+		c.salvage(ctx, place.ID, result)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -185,6 +192,27 @@ func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error
 	}
 }
 
+// salvage fetches the far end's half of a transfer that this end stopped: what
+// was measured until then is of use with both halves only. Nobody waits long
+// for it.
+func (c *Client) salvage(ctx context.Context, id string, result *bulk.Result) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), partWithin)
+	defer done()
+	for {
+		var now standing
+		err := c.call(ctx, request{method: http.MethodGet, path: resource("/v1/transfers", id, "result"), answer: &now, most: maxResult})
+		switch {
+		case err != nil:
+			return
+		case now.End != nil:
+			if checkEnd(result.Spec, now.End) == nil {
+				result.Server = *now.End
+			}
+			return
+		}
+	}
+}
+
 // join adds the far end's half, and says which error tells the most: the end
 // that failed first knows why, the other only sees its connections break.
 func (c *Client) join(result *bulk.Result, far *bulk.End, ours error) error {
@@ -225,7 +253,10 @@ func checkEnd(spec bulk.Spec, far *bulk.End) error {
 		}
 		seen[s.ID] = true
 	}
-	return nil
+	if err := host.CheckLinks(far.Links); err != nil {
+		return err
+	}
+	return far.Memory.Check()
 }
 
 // part tells the far end that the transfer is over, so that its place is free

@@ -6,8 +6,9 @@
 // A far end listens on one TCP port, and tells by the first bytes who is
 // calling: a TLS client talks to the control API (HTTPS, described by the
 // OpenAPI document at /v1/openapi.json), a preamble starts a stream of a
-// transfer, other protocols can join. The same port number over UDP answers
-// path probes.
+// transfer, a cookie is that of an iperf3 client, other protocols can join. The
+// same port number over UDP answers path probes and opens iperf3's flows.
+// Transfers of all protocols share the places there are.
 //
 // # Who may what
 //

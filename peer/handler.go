@@ -13,9 +13,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// handler is the control API behind what holds for every request: a pace, the
-// token, compressed results.
-func (s *Server) handler() http.Handler {
+// handler is the control API, and tests, behind what holds for every request: a
+// pace, the token, compressed results.
+func (s *Server) handler(tests http.Handler) http.Handler {
 	router := http.NewServeMux()
 	s.api(router)
 	router.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -28,6 +28,10 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+		if isTest(r) {
+			tests.ServeHTTP(w, r)
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/result") && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			compressed := &gzipWriter{ResponseWriter: w}
 			defer compressed.finish()
@@ -39,11 +43,11 @@ func (s *Server) handler() http.Handler {
 
 // admit says who sends the request, or why it is not answered.
 func (s *Server) admit(r *http.Request) (caller, error) {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	from, err := remoteOfRequest(r)
 	if err != nil {
 		return caller{}, problem(ErrRefused, "request from the address %q", r.RemoteAddr)
 	}
-	who := caller{from: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())}
+	who := caller{from: from}
 	bearer, sent := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	who.authorised = sent && s.secret.accepts(bearer)
 	if who.authorised {
@@ -56,6 +60,11 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 		return who, problem(ErrToken, "this far end does not know that token: use the one `fullbore serve` prints there")
 	}
 	return who, nil
+}
+
+func remoteOfRequest(r *http.Request) (netip.AddrPort, error) {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), err
 }
 
 func writeProblem(w http.ResponseWriter, err error) {

@@ -14,11 +14,18 @@ type Limits struct {
 	Samples   int           `json:"samples" doc:"Most samples one end keeps of a transfer"`
 }
 
-// PublicLimits hold for clients without the token: enough for a good
-// measurement, too little to occupy a host.
+// PublicLimits hold for clients without the token: what people ask of an iperf3
+// server, which a far end takes the place of, and too little to occupy a host.
+// -P goes up to 128 there; ten minutes is longer than anyone waits for a test,
+// and ends one that was forgotten; four at once still leave each a share of the
+// path that is worth measuring.
 func PublicLimits() Limits {
-	return Limits{Transfer: time.Minute, Streams: 16, Transfers: 4, Samples: 20_000}
+	return Limits{Transfer: 10 * time.Minute, Streams: 128, Transfers: 4, Samples: 20_000}
 }
+
+// each is how many transfers one client may have running: one place is for the
+// others, where there are several.
+func (l Limits) each() int { return max(1, l.Transfers-1) }
 
 // TokenLimits hold for clients with the token.
 func TokenLimits() Limits {
@@ -48,13 +55,18 @@ func (l Limits) fit(spec bulk.Spec) (bulk.Spec, error) {
 
 const unlessToken = ": ask for less, or use the token that `fullbore serve` printed"
 
+// longestInterval is the longest that bulk takes. A transfer of so many streams
+// for so long that even this makes too many samples is one for bulk's own limit:
+// it drops every second one.
+const longestInterval = time.Minute
+
 // interval is the shortest between samples that keeps to the limit. A number of
 // bytes may take all the time there is.
 func (l Limits) interval(spec bulk.Spec) time.Duration {
 	length := spec.Duration + spec.Omit
-	if spec.Bytes > 0 {
+	if !spec.Timed() {
 		length = l.Transfer
 	}
 	least := length * time.Duration(connections(spec)) / time.Duration(max(1, l.Samples))
-	return least.Truncate(time.Millisecond) + time.Millisecond
+	return min(longestInterval, least.Truncate(time.Millisecond)+time.Millisecond)
 }

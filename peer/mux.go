@@ -33,6 +33,7 @@ type opened struct {
 	*net.TCPConn
 	first []byte
 	from  netip.AddrPort
+	order uint64 // larger than of what was accepted before
 }
 
 // Read gives the bytes that were looked at, then those that follow.
@@ -60,7 +61,7 @@ type mux struct {
 func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	for {
+	for order := uint64(1); ; order++ {
 		conn, err := listener.AcceptTCP()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
@@ -88,6 +89,7 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 				m.log.Debug("connection closed", "from", from, "err", err)
 				return
 			}
+			c.order = order
 			chosen.handle(c)
 		})
 	}
@@ -172,16 +174,24 @@ var matchHTTP = prefix("GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "OPTIONS ", 
 // and a NUL.
 func matchIperf3(first []byte) verdict {
 	const characters = 36
-	n := min(len(first), characters)
+	for _, c := range first[:min(len(first), characters)] {
+		if !isCookieCharacter(c) {
+			return no
+		}
+	}
 	switch {
-	case !isBase32(first[:n]):
-		return no
 	case len(first) <= characters:
 		return more
 	case first[characters] == 0:
 		return yes
 	}
 	return no
+}
+
+// isCookieCharacter takes letters, digits and hyphens: iperf3's own cookies are
+// of [a-z2-7], other programs send a UUID.
+func isCookieCharacter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-'
 }
 
 func remoteOf(c net.Conn) netip.AddrPort {

@@ -57,7 +57,7 @@ func startFarEnd(t *testing.T, config Config, address string) *farEnd {
 }
 
 // hasty waits for clients as a far end does, only not as long.
-var hasty = timing{decide: time.Second, attach: time.Second, silent: 1500 * time.Millisecond}
+var hasty = timing{decide: time.Second, request: time.Second, attach: time.Second, silent: 1500 * time.Millisecond}
 
 func startHasty(t *testing.T, config Config, address string, patience timing) *farEnd {
 	t.Helper()
@@ -141,11 +141,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-func (f *farEnd) running() int {
-	f.transfers.mu.Lock()
-	defer f.transfers.mu.Unlock()
-	return f.transfers.running
-}
+func (f *farEnd) running() int { return f.places.running() }
 
 func short(d bulk.Direction, streams int) bulk.Spec {
 	return bulk.Spec{Direction: d, Streams: streams, Duration: 300 * time.Millisecond}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/printable"
 )
 
 // problems are the errors that cross the control API, as RFC 9457 problem
@@ -63,16 +65,10 @@ func understand(p *huma.ErrorModel) error {
 	return &failure{kind: kind, says: oneLine(strings.Join(says, "; "))}
 }
 
-// oneLine makes text from the network fit to be shown: one line, of printable
-// characters, not too long.
+// oneLine makes text from the network fit to be shown: one line, not too long.
 func oneLine(s string) string {
 	const most = 500
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(s))
+	s = strings.TrimSpace(printable.Line(s))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
@@ -82,12 +78,17 @@ func oneLine(s string) string {
 // busyError says how long until there is a place.
 type busyError struct {
 	running int
+	from    netip.Addr // only one client's are counted: one may not have all places
 	soonest time.Duration
 }
 
 func (e *busyError) Error() string {
-	return fmt.Sprintf("%d transfers are running, which is all there may be at once; a place is free in at most %v",
-		e.running, e.soonest.Round(time.Second))
+	from := ""
+	if e.from.IsValid() {
+		from = fmt.Sprintf(" from %v", e.from)
+	}
+	return fmt.Sprintf("%d transfers%s are running, which is all there may be at once; a place is free in at most %v",
+		e.running, from, e.soonest.Round(time.Second))
 }
 
 // answer makes any error one of the API.

@@ -2,12 +2,10 @@ package peer
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/peer/iperf3"
 	"github.com/fullbore/fullbore/version"
 )
 
@@ -40,6 +39,8 @@ type Config struct {
 	Changes  change.Host                                // nil: no changes, even with the token
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
+	IPerf3   IPerf3                                     // what differs for iperf3's clients
+	NDT7     NDT7                                       // what differs for ndt7's
 	Log      *slog.Logger                               // nil: silent
 }
 
@@ -52,6 +53,9 @@ type Server struct {
 	facts     func(context.Context) (*host.Facts, error)
 	changes   *ownChanges
 	log       *slog.Logger
+	iperf3    *iperf3.Server
+	ndt7      NDT7
+	places    *places
 	transfers *transfers
 	pace      *pace
 	name      string
@@ -66,7 +70,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log, ndt7: c.NDT7, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {
@@ -89,8 +93,10 @@ func newServer(c Config, patience timing) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.transfers = newTransfers(s.log, patience)
+	s.places = newPlaces()
+	s.transfers = newTransfers(s.log, patience, s.places)
 	s.pace = newPace(20, 200)
+	s.iperf3 = s.newIPerf3(c.IPerf3)
 	s.name, _ = os.Hostname() // a host without a name is still a far end
 	return s, nil
 }
@@ -98,7 +104,8 @@ func newServer(c Config, patience timing) (*Server, error) {
 // TokenString is the token of this far end.
 func (s *Server) TokenString() string { return s.identity.Token() }
 
-// Listen opens the TCP and the UDP side of one port; port 0 takes a free one.
+// Listen opens the TCP and the UDP side of one port, the latter so that flows can
+// have sockets of their own beside it; port 0 takes a free one.
 // Multipath TCP stays off: what is measured is one path, and its sockets know
 // fewer options.
 func Listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn, error) {
@@ -108,7 +115,8 @@ func Listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for transfers: %w", err)
 	}
-	packets, err := config.ListenPacket(ctx, "udp", listener.Addr().String())
+	shared := net.ListenConfig{Control: iperf3.SharePort}
+	packets, err := shared.ListenPacket(ctx, "udp", listener.Addr().String())
 	if err != nil {
 		_ = listener.Close()
 		return nil, nil, fmt.Errorf("listen for path probes: %w", err)
@@ -128,6 +136,7 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 
 	if packets != nil {
 		s.responder = path.NewResponder(packets)
+		s.responder.Strangers = s.iperf3.Stranger
 		group.Go(func() error {
 			if err := s.responder.Serve(ctx); err != nil && ctx.Err() == nil {
 				s.log.Error("path probes are no longer answered", "err", err) // transfers still are
@@ -135,27 +144,20 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 			return nil
 		})
 	}
-	control := newHandover(listener.Addr())
-	web := s.web()
-	group.Go(func() error {
-		if err := web.Serve(tls.NewListener(control, web.TLSConfig)); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve control API: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error { return s.mux(control).serve(ctx, listener) })
+	web := s.newWeb(listener.Addr())
+	group.Go(func() error { return web.serve(s.identity) })
+	group.Go(func() error { return s.mux(web).serve(ctx, listener) })
 	group.Go(func() error {
 		<-ctx.Done()
 		_ = listener.Close()
 		if packets != nil {
 			_ = packets.Close()
 		}
+		s.transfers.close()
 		stop(errStopping)
 		parting, done := context.WithTimeout(context.WithoutCancel(ctx), partingWithin)
 		defer done()
-		if web.Shutdown(parting) != nil {
-			_ = web.Close()
-		}
+		web.close(parting)
 		s.transfers.wait()
 		return s.putBack(ctx)
 	})
@@ -173,36 +175,17 @@ func (s *Server) putBack(ctx context.Context) error {
 }
 
 // mux is the list of who may call.
-func (s *Server) mux(control *handover) *mux {
+func (s *Server) mux(web *web) *mux {
 	return &mux{
 		undecided: newGate(512, 128),
 		within:    s.patience.decide,
 		log:       s.log,
 		protocols: []protocol{
-			{"control", matchTLS, func(c *opened) { s.control(c, control) }},
+			{"control", matchTLS, func(c *opened) { s.give(c, web.control) }},
 			{"stream", matchPreamble, s.stream},
-			{"iperf3", matchIperf3, s.turnAway},
-			{"http", matchHTTP, explain},
+			{"iperf3", matchIperf3, s.serveIPerf3},
+			{"http", matchHTTP, func(c *opened) { s.give(c, web.plain) }},
 		},
-	}
-}
-
-// control hands a connection to the API, at the same pace as its requests: a
-// handshake costs more than most of them.
-func (s *Server) control(c *opened, to *handover) {
-	if !s.pace.allow(c.from.Addr(), time.Now()) {
-		_ = c.Close()
-		return
-	}
-	to.give(c)
-}
-
-// turnAway closes an iperf3 client's connection: there is no answer that its
-// protocol has for "not here".
-func (s *Server) turnAway(c *opened) {
-	_ = c.Close()
-	if s.pace.allow(c.from.Addr(), time.Now()) { // or whoever wants could fill the log
-		s.log.Info("iperf3 client turned away: this far end speaks only fullbore's own protocol", "from", c.from)
 	}
 }
 
@@ -223,14 +206,6 @@ func (s *Server) stream(c *opened) {
 	}
 }
 
-// explain tells a plain HTTP client where it is.
-func explain(c *opened) {
-	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(partingWithin))
-	const says = "This is a fullbore far end. Its API is at https:// on this port (/v1/openapi.json); `fullbore test HOST` measures the path to it.\n"
-	_, _ = fmt.Fprintf(c, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(says), says)
-}
-
 func (s *Server) hello(c caller) Hello {
 	return Hello{
 		Protocol: Protocol, Version: version.String(), Host: s.name,
@@ -240,7 +215,7 @@ func (s *Server) hello(c caller) Hello {
 }
 
 func (s *Server) features() []string {
-	features := []string{"transfers"}
+	features := []string{"transfers", "iperf3", "ndt7"}
 	if s.responder != nil {
 		features = append(features, "probes")
 	}
@@ -252,19 +227,4 @@ func (s *Server) limits(c caller) Limits {
 		return s.token
 	}
 	return s.public
-}
-
-// web is the HTTP side of the control API. HTTP/1.1 only: there is nothing to
-// multiplex, and less to get wrong.
-func (s *Server) web() *http.Server {
-	return &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: requestWithin,
-		ReadTimeout:       requestWithin,
-		WriteTimeout:      answerWithin,
-		IdleTimeout:       idleFor,
-		MaxHeaderBytes:    8 << 10,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{s.identity.certificate}, MinVersion: tls.VersionTLS13},
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
 }

@@ -111,7 +111,7 @@ func (t *transfer) attach(c *net.TCPConn, stream int) error {
 			return fmt.Errorf("stream %d came twice", stream)
 		}
 	}
-	t.conns = append(t.conns, bulk.Conn{ID: stream, Sender: sender, TCP: c})
+	t.conns = append(t.conns, bulk.Conn{ID: stream, Sender: sender, Server: true, TCP: c})
 	if len(t.conns) == connections(t.spec) {
 		close(t.attached)
 	}
@@ -235,23 +235,8 @@ func (t *transfer) result() bulk.End {
 // length is how long it may move data: a number of bytes may take all the time
 // there is.
 func (t *transfer) length() time.Duration {
-	if t.spec.Bytes > 0 {
+	if !t.spec.Timed() {
 		return t.longest
 	}
 	return t.spec.Duration + t.spec.Omit
-}
-
-// freeIn is the longest it may take until the transfer's place is free, if it
-// has one.
-func (t *transfer) freeIn() (wait time.Duration, busy bool) {
-	length := t.length()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch t.phase {
-	case Done:
-		return 0, false
-	case Attaching:
-		length += t.patience.attach
-	}
-	return max(time.Second, length-time.Since(t.created)), true
 }

@@ -22,6 +22,9 @@ func TestTransferHasBothHalves(t *testing.T) {
 		short(bulk.Both, 2),
 		{Direction: bulk.Forward, Streams: 2, Bytes: 3_000_001},
 		{Direction: bulk.Reverse, Streams: 1, Bytes: 1_000_000},
+		{Direction: bulk.Forward, Streams: 1, Bytes: 1},
+		{Direction: bulk.Forward, Streams: 1},                 // nothing
+		{Direction: bulk.Both, Streams: 2, Omit: time.Second}, // nothing, both ways
 	} {
 		t.Run(fmt.Sprintf("%s %d bytes %d", spec.Direction, spec.Streams, spec.Bytes), func(t *testing.T) {
 			watched := 0
@@ -40,8 +43,11 @@ func TestTransferHasBothHalves(t *testing.T) {
 				if n := len(result.Receivers(d)); n != want {
 					t.Errorf("%s: %d streams at the receiver, want %d", d, n, want)
 				}
-				if got := result.Received(d); want > 0 && (got == 0 || spec.Bytes > 0 && got != spec.Bytes) {
+				if got := result.Received(d); want > 0 && (spec.Timed() && got == 0 || !spec.Timed() && got != spec.Bytes) {
 					t.Errorf("%s: received %d bytes of %d", d, got, spec.Bytes)
+				}
+				if got := result.Goodput(d); spec.Bytes == 0 && !spec.Timed() && got != 0 {
+					t.Errorf("%s: goodput of nothing is %v", d, got)
 				}
 			}
 			for _, s := range append(result.Senders(bulk.Forward), result.Receivers(bulk.Reverse)...) {
@@ -81,14 +87,13 @@ func TestTransferOverIPv6(t *testing.T) {
 }
 
 func TestLimitsWithoutToken(t *testing.T) {
-	far := startFarEnd(t, Config{}, "127.0.0.1:0")
+	far := startFarEnd(t, Config{Public: Limits{Transfer: time.Minute, Streams: 16, Transfers: 4, Samples: 20_000}}, "127.0.0.1:0")
 	open, trusted := far.dial(t, ""), far.dial(t, far.TokenString())
 	for name, spec := range map[string]bulk.Spec{
 		"a transfer of 1m1s":      {Direction: bulk.Forward, Streams: 1, Duration: time.Minute, Omit: time.Second},
 		"17 streams":              short(bulk.Forward, 17),
 		"an interval of 97ms":     {Direction: bulk.Both, Streams: 16, Duration: time.Minute, Interval: 96 * time.Millisecond},
 		"an interval of 49ms":     {Direction: bulk.Forward, Streams: 16, Bytes: 1, Interval: time.Millisecond},
-		"neither a duration":      {Direction: bulk.Forward, Streams: 1},
 		"use forward, reverse or": {Direction: "sideways", Streams: 1, Duration: time.Second},
 	} {
 		_, err := open.Transfer(within(t, generous), spec, nil)
@@ -101,7 +106,7 @@ func TestLimitsWithoutToken(t *testing.T) {
 	if got, want := trusted.Hello().Limits, TokenLimits(); got != want {
 		t.Errorf("limits with the token are %+v, want %+v", got, want)
 	}
-	if _, err := trusted.Transfer(within(t, generous), short(bulk.Forward, 17), nil); err != nil {
+	if _, err := trusted.Transfer(within(t, generous), short(bulk.Forward, 200), nil); err != nil {
 		t.Errorf("with the token: %v", err)
 	}
 }
@@ -113,7 +118,7 @@ func TestFarEndRefusesBadRequests(t *testing.T) {
 	for name, body := range map[string]any{
 		"unknown field": map[string]any{"direction": "forward", "streams": 1, "duration_ns": 1e9, "shell": "true"},
 		"wrong type":    map[string]any{"direction": "forward", "streams": "one"},
-		"bad spec":      map[string]any{"direction": "forward", "streams": 1},
+		"bad spec":      map[string]any{"direction": "forward", "streams": 0},
 		"negative":      map[string]any{"direction": "forward", "streams": -1, "duration_ns": 1e9},
 		"too long":      map[string]any{"direction": strings.Repeat("x", maxRequest)},
 	} {

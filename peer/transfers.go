@@ -26,18 +26,17 @@ const (
 type transfers struct {
 	log      *slog.Logger
 	patience timing
+	places   *places
 
 	mu      sync.Mutex
 	known   map[string]*transfer // by id
 	waiting map[string]*transfer // by cookie, those that may still get streams
 	results []*transfer          // done, oldest first
-	running int
-	closed  bool
 	busy    sync.WaitGroup
 }
 
-func newTransfers(log *slog.Logger, patience timing) *transfers {
-	return &transfers{log: log, patience: patience, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
+func newTransfers(log *slog.Logger, patience timing, places *places) *transfers {
+	return &transfers{log: log, patience: patience, places: places, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
 }
 
 // create makes place for a transfer, or says how long it takes until there is
@@ -45,41 +44,27 @@ func newTransfers(log *slog.Logger, patience timing) *transfers {
 func (ts *transfers) create(ctx context.Context, spec bulk.Spec, client netip.AddrPort, limits Limits) (*transfer, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.running >= limits.Transfers {
-		return nil, &busyError{running: ts.running, soonest: ts.soonest()}
-	}
-	if ts.closed {
-		return nil, errStopping
-	}
 	t := newTransfer(spec, client, limits.Transfer, ts.patience)
+	place, err := ts.places.take(client.Addr(), limits.Transfers, limits.each(), t.patience.attach+t.length())
+	if err != nil {
+		return nil, err
+	}
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	ts.known[t.id], ts.waiting[t.cookie] = t, t
-	ts.running++
 	ts.busy.Go(func() {
 		t.run(ctx)
 		ts.finish(t)
+		place.Leave()
 		close(t.done)
 		ts.report(t)
 	})
 	return t, nil
 }
 
-// soonest is when the first place is free at the latest; ts.mu is held.
-func (ts *transfers) soonest() time.Duration {
-	soonest := bulk.MaxDuration
-	for _, t := range ts.known {
-		if wait, busy := t.freeIn(); busy {
-			soonest = min(soonest, wait)
-		}
-	}
-	return soonest
-}
-
-// finish gives the place free and keeps the result for a while.
+// finish keeps the result for a while.
 func (ts *transfers) finish(t *transfer) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.running--
 	delete(ts.waiting, t.cookie)
 	ts.results = append(ts.results, t)
 	t.expiry = time.AfterFunc(keepResult, func() {
@@ -130,13 +115,15 @@ var (
 	errStopping = errors.New("far end is being stopped")
 )
 
-// wait lets nothing start any more, and waits for what runs.
-func (ts *transfers) wait() {
-	ts.mu.Lock()
-	ts.closed = true
-	ts.mu.Unlock()
-	ts.busy.Wait()
+// close lets none begin any more, of other protocols neither.
+func (ts *transfers) close() {
+	ts.mu.Lock() // who has a place by now is among the busy ones
+	defer ts.mu.Unlock()
+	ts.places.close()
 }
+
+// wait waits for what runs, once it is closed.
+func (ts *transfers) wait() { ts.busy.Wait() }
 
 // report logs one line a transfer: who, what, goodput.
 func (ts *transfers) report(t *transfer) {

@@ -54,11 +54,12 @@ type Input struct {
 // Make plans the changes. The first step lifts what limits now, according to the
 // verdict; each further one lifts what will limit next, lowest first; a change of
 // congestion control, which affects others on the path, comes last unless it is
-// the answer to the verdict. A healthy path and hosts that are right already make
-// a plan without steps.
+// the answer to the verdict. A full path and hosts that are right already make a
+// plan without steps. Where nothing that is planned answers the verdict, a note
+// says why, and what helps.
 func Make(in Input) *Plan {
-	if in.Diagnosis != nil && in.Diagnosis.Verdict.Cause == diagnose.Healthy {
-		return &Plan{Steps: []Step{}, Notes: []string{"Nothing is planned: the transfer gets what the path can carry."}}
+	if in.Diagnosis != nil && Full(in.Diagnosis.Verdict.Cause) {
+		return &Plan{Steps: []Step{}, Notes: []string{unplannable[in.Diagnosis.Verdict.Cause]}}
 	}
 	m := newMaker(in)
 	for _, think := range []func(*maker) *idea{windowScale, receiveBuffer, sendBuffer, idleRestart, mtuProbing, congestion} {
@@ -71,6 +72,7 @@ func Make(in Input) *Plan {
 		return cmp.Compare(a.rank(verdict), b.rank(verdict))
 	})
 	m.predict()
+	m.aboutVerdict(verdict)
 	return m.plan()
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,22 @@ func found(causes ...string) *diagnose.Diagnosis {
 }
 
 const ms = time.Millisecond
+
+// Whatever the verdict is, whoever reads the plan learns what helps.
+func TestWords(t *testing.T) {
+	for _, c := range diagnose.Causes {
+		in := Input{Path: between(100*unit.Mbps, 40*ms), Direction: bulk.Forward, Sender: linux("a", "tcp_congestion_control", "bbr", "tcp_mtu_probing", "1"), Receiver: linux("b"), Diagnosis: found(c.ID)}
+		p := Make(in)
+		if len(p.Steps) != 0 || !slices.Contains(p.Notes, unplannable[c.ID]) {
+			t.Errorf("%s: steps %v, notes %q: want no step on hosts that are right, and why", c.ID, p.Steps, p.Notes)
+		}
+	}
+	for cause := range unplannable {
+		if !diagnose.Known(cause) {
+			t.Errorf("there is no cause %s", cause)
+		}
+	}
+}
 
 // brief is a plan in a line per change, with the prediction of each step.
 func brief(p *Plan) []string {
@@ -169,6 +186,28 @@ func TestMake(t *testing.T) {
 			in.Diagnosis, in.Sender = found(diagnose.RandomLoss), linux("a", "tcp_allowed_congestion_control", "reno cubic")
 			in.Sender.ReadOnly = []string{"net.core.rmem_max"}
 		}, nil, "allows only: reno cubic"},
+		{"a shallow queue: pacing, which BBR does", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis = found(diagnose.ShallowQueue)
+		}, []string{"a ipv4.tcp_congestion_control = bbr -> 96.5 Mb/s"}, ""},
+		{"a shallow queue, and BBR is there already", func(in *Input) {
+			in.Path, in.Receiver, in.Sender = between(100*unit.Mbps, 40*ms), linux("b"), linux("a", "tcp_congestion_control", "bbr")
+			in.Diagnosis = found(diagnose.ShallowQueue)
+		}, nil, "fq queueing discipline"},
+		{"a policer", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis = found(diagnose.Policer)
+		}, []string{"a ipv4.tcp_congestion_control = bbr -> 96.5 Mb/s"}, ""},
+		{"a full queue does not get larger buffers", func(in *Input) { in.Diagnosis = found(diagnose.Bufferbloat) }, nil, "fq_codel"},
+		{"others' share is not taken", func(in *Input) { in.Diagnosis = found(diagnose.CompetingTraffic) }, nil, "what they have a right to"},
+		{"what no tunable changes", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis = found(diagnose.ApplicationWindow)
+		}, nil, "HPN-SSH"},
+		{"large packets vanish, as the transfer showed", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Diagnosis = found(diagnose.MTUBlackHole)
+		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
 		{"large packets vanish", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Path.Forward.MTU.Note = "packets above 1400 bytes vanish without an ICMP error"

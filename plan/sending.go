@@ -22,20 +22,24 @@ const (
 // another congestion control is worth trying: most of a usual transfer.
 const patience = 10.0 // seconds
 
+// answeredByBBR are the causes that a congestion control which paces at the rate
+// it measured, and does not take every loss for congestion, may lift.
+var answeredByBBR = []string{diagnose.RandomLoss, diagnose.ShallowQueue, diagnose.Policer, diagnose.Reordering, diagnose.ShortTransfer}
+
 // congestion tries BBR where it is worth a try.
 func congestion(m *maker) *idea {
 	if m.bbr == "" {
 		return nil
 	}
-	i := &idea{answers: []string{diagnose.RandomLoss, diagnose.ShortTransfer}, limit: last, after: last}
+	i := &idea{answers: answeredByBBR, limit: last, after: last}
 	i.Idea = "let the sender follow the path's measured rate instead of its losses"
 	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
 	i.Changes = m.change(m.Sender, control, "bbr", m.bbr)
 	return i
 }
 
-// whyBBR gives the reason to try BBR: loss that is not congestion, or a path on
-// which CUBIC grows too slowly. It is empty without one, and where the sender
+// whyBBR gives the reason to try BBR: loss that is not congestion or that pacing
+// avoids, or a path on which CUBIC grows too slowly. It is empty without one, and where the sender
 // cannot be set to it.
 func (m *maker) whyBBR() string {
 	if m.Sender == nil || diagnose.IsBBR(m.congestion()) {
@@ -45,6 +49,12 @@ func (m *maker) whyBBR() string {
 	switch back := m.regain(); {
 	case m.finding(diagnose.RandomLoss) != nil:
 		why = "loss that is not congestion keeps " + named(m.congestion()) + " slow"
+	case m.finding(diagnose.ShallowQueue) != nil:
+		why = "the bottleneck's queue is too short for the bursts of " + named(m.congestion()) + ", and BBR paces at the rate that it measured"
+	case m.finding(diagnose.Policer) != nil:
+		why = named(m.congestion()) + " runs into the policer again and again; BBR recognises one and stays at its rate (long-term bandwidth, net/ipv4/tcp_bbr.c)"
+	case m.finding(diagnose.Reordering) != nil:
+		why = named(m.congestion()) + " takes packets that come late for lost ones and slows down"
 	case m.finding(diagnose.ShortTransfer) != nil:
 		why = named(m.congestion()) + " had not found the path's rate when the transfer ended"
 	case back > patience:

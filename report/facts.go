@@ -27,8 +27,11 @@ func Facts(w io.Writer, f *host.Facts) {
 		speed := "speed unknown"
 		if n.Speed > 0 {
 			speed = fmt.Sprintf("%d Mb/s %s duplex", n.Speed, n.Duplex)
+			if n.Autoneg == "off" {
+				speed += " (fixed)"
+			}
 		}
-		t.row(first(i, "interfaces"), fmt.Sprintf("%s: %s, MTU %d, %s %s", n.Name, state, n.MTU, speed, strings.Join(n.Addresses, " ")))
+		t.row(first(i, "interfaces"), strings.Join(append([]string{fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)}, n.Addresses...), " ")+particular(n))
 	}
 	for i, name := range slices.Sorted(maps.Keys(f.Tunables)) {
 		note := ""
@@ -40,4 +43,29 @@ func Facts(w io.Writer, f *host.Facts) {
 	if !f.CanChange {
 		t.row("changes", "not possible: "+f.WhyNot)
 	}
+}
+
+// particular is what matters of an interface's queues and offloads: rates that
+// limit it, and what is switched off although it spares work.
+func particular(n host.Interface) string {
+	var b strings.Builder
+	for _, q := range n.Qdiscs {
+		if q.Rate > 0 {
+			each := ""
+			if q.PerFlow {
+				each = " for each flow"
+			}
+			fmt.Fprintf(&b, ", %s lets %v pass%s", q.Kind, q.Rate, each)
+		}
+	}
+	var off []string
+	for _, name := range host.Offloads {
+		if on, known := n.Offloads[name]; known && !on && name != "lro" { // lro is off wherever gro does its work
+			off = append(off, name)
+		}
+	}
+	if len(off) > 0 && n.Driver != "" {
+		fmt.Fprintf(&b, ", offloads off: %s", strings.Join(off, " "))
+	}
+	return b.String()
 }

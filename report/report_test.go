@@ -2,40 +2,16 @@ package report
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with testdata/name.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
-	}
-}
 
 func estimate() *path.Estimate {
 	way := path.Direction{
@@ -93,7 +69,7 @@ func TestTune(t *testing.T) {
 			test.change(r)
 			var out bytes.Buffer
 			Tune(&out, r)
-			golden(t, "tune-"+test.name+".txt", out.Bytes())
+			golden.Check(t, "tune-"+test.name+".txt", out.Bytes())
 		})
 	}
 }
@@ -102,7 +78,9 @@ func transferred() *bulk.Result {
 	sample := func(at time.Duration, bytes uint64) bulk.Sample {
 		return bulk.Sample{At: at, Bytes: int64(bytes), TCP: bulk.TCPInfo{
 			Length: 280, RTT: 150_200, MinRTT: 150_000, SndMSS: 1448, SndCwnd: 12_950, SegsOut: 90_000, TotalRetrans: uint32(bytes >> 24),
-			BytesSent: bytes, BusyTime: uint64(at / time.Microsecond), RwndLimited: uint64(at/time.Microsecond) / 2,
+			BytesSent: bytes, BytesRetrans: bytes >> 12, BusyTime: uint64(at / time.Microsecond), RwndLimited: uint64(at/time.Microsecond) / 2,
+			DataSegsOut: uint32(bytes / 1448), SegsIn: uint32(bytes / 2896), DsackDups: uint32(bytes >> 27), PMTU: 1500, Reordering: 3,
+			DataSegsIn: uint32(bytes / 1448), RcvWnd: 3 << 20, RcvSpace: 1 << 20, RcvRTT: 151_000, RcvOooPack: uint32(bytes >> 22),
 		}}
 	}
 	samples := []bulk.Sample{sample(0, 0), sample(time.Second, 100<<20), sample(2*time.Second, 200<<20)}
@@ -114,39 +92,49 @@ func transferred() *bulk.Result {
 			Bytes: 200 << 20, Elapsed: 2 * time.Second, Samples: samples}
 	}
 	return &bulk.Result{
-		Spec:   bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: 2 * time.Second},
-		Client: bulk.End{Host: "a", Streams: []bulk.Stream{stream(true)}, CPU: cpu},
-		Server: bulk.End{Host: "b", Streams: []bulk.Stream{stream(false)}, CPU: cpu, Error: "the far end's error"},
+		Spec:      bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: 2 * time.Second},
+		Client:    bulk.End{Host: "a", Streams: []bulk.Stream{stream(true)}, CPU: cpu},
+		Server:    bulk.End{Host: "b", Streams: []bulk.Stream{stream(false)}, CPU: cpu, Error: "the far end's error"},
+		SmallFlow: []bulk.Latency{{At: -time.Second, RTT: 150 * time.Millisecond}, {At: time.Second, RTT: 190 * time.Millisecond}, {At: 1500 * time.Millisecond}},
 	}
 }
 
 func TestTransfer(t *testing.T) {
-	var out bytes.Buffer
-	Transfer(&out, transferred())
-	golden(t, "transfer.txt", out.Bytes())
-}
-
-func TestDiagnosis(t *testing.T) {
-	found := &diagnose.Diagnosis{Verdict: tuned().Verdict}
-	found.Verdict.Action, found.Verdict.Gain, found.Verdict.Predicted = "raise the third value of net.ipv4.tcp_rmem", 63, 186e6
-	found.Verdict.Evidence = []diagnose.Fact{{Name: "window", Value: 55_000, Unit: "bytes", Says: "window that the receiver offers: 53.9 KiB"}}
-	found.Findings = []diagnose.Finding{found.Verdict, {Cause: diagnose.SenderBuffer, Confidence: 0.4, Says: "The sender's buffer comes next."}}
-	var out bytes.Buffer
-	Diagnosis(&out, estimate(), bulk.Forward, transferred(), found)
-	golden(t, "diagnosis.txt", out.Bytes())
-}
-
-// Programs that read iperf3's document find their keys.
-func TestIPerf3(t *testing.T) {
-	r := transferred()
-	doc := IPerf3(r, "b", time.Unix(1_800_000_000, 0), nil)
-	if got, want := doc.End.SumReceived.BitsPerSecond, float64(200<<20)*8/2; got != want {
-		t.Errorf("end.sum_received.bits_per_second is %v, want %v", got, want)
-	}
-	if got := doc.End.SumSent.Retransmits; got != 12 {
-		t.Errorf("end.sum_sent.retransmits is %d, want the 12 of the measured time", got)
-	}
-	if doc.FullBore != r {
-		t.Error("the whole transfer is missing")
+	for name, change := range map[string]func(*bulk.Result) (verbose bool){
+		"transfer.txt":         func(*bulk.Result) bool { return false },
+		"transfer-verbose.txt": func(*bulk.Result) bool { return true },
+		"transfer-both.txt": func(r *bulk.Result) bool {
+			r.Spec.Direction = bulk.Both
+			back := r.Client.Streams[0]
+			back.ID = 2
+			r.Server.Streams = append(r.Server.Streams, back)
+			back.Sender = false
+			r.Client.Streams = append(r.Client.Streams, back)
+			return false
+		},
+		"transfer-udp.txt": func(r *bulk.Result) bool {
+			r.Spec.Protocol, r.Spec.Rate, r.Spec.Length = bulk.UDP, unit.Gbps, 1448
+			for _, e := range []*bulk.End{&r.Client, &r.Server} {
+				e.Streams[0].Samples = nil
+				e.Streams[0].Datagrams = &bulk.Datagrams{Packets: 1000, Lost: 3, OutOfOrder: 1, Jitter: 12e-6}
+			}
+			return false
+		},
+		"transfer-iperf3.txt": func(r *bulk.Result) bool {
+			r.Server = bulk.End{Software: "iperf3", Streams: []bulk.Stream{{ID: 1, Bytes: 199 << 20, Elapsed: 2 * time.Second, Retransmits: -1}}}
+			return true
+		},
+		"transfer-zerocopy.txt": func(r *bulk.Result) bool {
+			s := &r.Client.Streams[0]
+			s.SendPath, s.ZeroCopied, s.Copied, s.CPUs = bulk.SendZeroCopy, 10, 90, []int{1}
+			r.Server.Streams[0].RecvPath, r.Server.Streams[0].PathNote = bulk.RecvCopy, "splice: not supported here"
+			return true
+		},
+	} {
+		r := transferred()
+		verbose := change(r)
+		var out bytes.Buffer
+		Transfer(&out, r, verbose)
+		golden.Check(t, name, out.Bytes())
 	}
 }

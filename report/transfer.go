@@ -1,74 +1,213 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Transfer writes one transfer: goodput of each direction, what the senders'
-// flows went through, and what it cost both processors.
-func Transfer(w io.Writer, r *bulk.Result) {
+// Transfer writes what one transfer came to beside its rows: for each direction
+// goodput, why less was received than sent, what the flows went through, and
+// what it cost both processors; verbose: everything that is known.
+func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
 	t := &table{w: w}
 	for _, d := range directions(r) {
-		from, to := r.Client.Host, r.Server.Host
-		if d == bulk.Reverse {
-			from, to = to, from
+		f := r.Figures(d)
+		t.row("goodput", goodput(r, &f))
+		if f.Datagrams == nil {
+			t.text(f.Difference.Says)
+		} else {
+			t.row("lost", lost(f.Datagrams))
+			t.row("offered", offered(&r.Spec))
 		}
-		t.row("goodput", fmt.Sprintf("%s  %s to %s, %s, %s received",
-			r.Goodput(d), from, to, count(len(r.Receivers(d)), "stream"), unit.Size(r.Received(d))))
-		for _, s := range r.Senders(d) {
-			if n := len(s.Samples); n > 0 && s.Samples[n-1].TCP.Length > 0 {
-				last := s.Samples[n-1].TCP
-				t.text(fmt.Sprintf("stream %d: %s, MSS %d, RTT %.3g ms (least %.3g ms), window %s, %d of %d segments sent again",
-					s.ID, s.Congestion, s.MSS, float64(last.RTT)/1000, float64(last.MinRTT)/1000,
-					unit.Size(int64(last.SndCwnd)*int64(last.SndMSS)), last.TotalRetrans, last.SegsOut))
-				t.text(limits(last))
-			}
+		if f.Repeated != nil {
+			t.row("sent again", again(f.Repeated))
+		}
+		if says := latency(&f); says != "" {
+			t.row("RTT", says)
+		}
+		if f.Waited != nil {
+			t.row("waited for", fmt.Sprintf("receiver's window %s, send buffer %s, path %s of the time; %s idle",
+				percent(f.Waited.Window), percent(f.Waited.Buffer), percent(f.Waited.Path), percent(f.Waited.Idle)))
+		}
+		if a := cmp.Or(f.SenderACKs, f.ReceiverACKs); a != nil && a.Back > 0 {
+			t.row("ACKs", fmt.Sprintf("one for %.3g segments", a.Ratio))
+		}
+		way(t, &f)
+		if verbose {
+			details(t, &f)
+			streams(t, r, d)
 		}
 	}
-	for _, e := range []*bulk.End{&r.Client, &r.Server} {
-		t.row("CPU", fmt.Sprintf("%s: %s", e.Host, CPU(e.CPU)))
+	if says := smallFlow(r.Small()); says != "" {
+		t.row("small flow", says)
+	}
+	ends := []*bulk.End{&r.Client, &r.Server}
+	for i, e := range ends {
+		t.row(first(i, "CPU"), fmt.Sprintf("%s: %s", endName(r, e), cost(r.Cost(e))))
+		if verbose && e.CPU.Quota > 0 {
+			t.text(fmt.Sprintf("its control group may use %.3g CPUs, and was held back for %v", e.CPU.Quota, e.CPU.Throttled.Round(time.Millisecond)))
+		}
+	}
+	for _, e := range ends {
 		if e.Error != "" {
-			t.row("error", fmt.Sprintf("%s: %s", e.Host, e.Error))
+			t.row("error", fmt.Sprintf("%s: %s", endName(r, e), e.Error))
 		}
 	}
+	if verbose {
+		counters(t, r)
+	}
 }
 
-// limits says what held the sender back, as the kernel's chronograph has it.
-func limits(info bulk.TCPInfo) string {
-	if info.BusyTime == 0 {
-		return "the kernel does not tell what the sender waited for"
-	}
-	share := func(us uint64) float64 { return 100 * float64(us) / float64(info.BusyTime) }
-	return fmt.Sprintf("held back by: receiver's window %.0f %%, send buffer %.0f %%, congestion window or path %.0f %% of the time",
-		share(info.RwndLimited), share(info.SndbufLimited), 100-share(info.RwndLimited)-share(info.SndbufLimited))
-}
-
-// CPU says what a transfer cost one host, in processors: a percentage would
-// depend on how many there are (S2).
-func CPU(c bulk.CPU) string {
-	if c.Elapsed <= 0 {
-		return "unknown"
-	}
-	busy, softirq, busiest := 0.0, 0.0, 0.0
-	for _, core := range c.Cores {
-		busy += core.Busy
-		softirq += core.SoftIRQ
-		busiest = max(busiest, core.Busy)
-	}
-	return fmt.Sprintf("%.2f of %d CPUs busy (%.2f with network interrupts, this process %.2f), busiest core %.0f %%",
-		busy, len(c.Cores), softirq, (c.User+c.System).Seconds()/c.Elapsed.Seconds(), 100*busiest)
-}
-
-// directions of a transfer, one by one.
-func directions(r *bulk.Result) []bulk.Direction {
+// goodput says how much went from where to where.
+func goodput(r *bulk.Result, f *bulk.Figures) string {
+	way := ""
 	if r.Spec.Direction == bulk.Both {
-		return []bulk.Direction{bulk.Forward, bulk.Reverse}
+		way = map[bulk.Direction]string{bulk.Forward: "forward, ", bulk.Reverse: "reverse, "}[f.Direction]
 	}
-	return []bulk.Direction{r.Spec.Direction}
+	rate, sent, received := "not known", "not known what was sent", "not known what was received"
+	if len(r.Senders(f.Direction)) > 0 {
+		sent = fmt.Sprintf("%s sent in %.2f s", unit.Size(f.Sent.Bytes), f.Sent.Seconds)
+	}
+	if len(r.Receivers(f.Direction)) > 0 {
+		rate, received = f.Goodput.String(), fmt.Sprintf("%s received in %.2f s", unit.Size(f.Received.Bytes), f.Received.Seconds)
+	}
+	return fmt.Sprintf("%s  %s%s to %s, %s: %s, %s", rate, way, cmp.Or(f.From, "far end"), cmp.Or(f.To, "far end"), count(f.Streams, "stream"), sent, received)
+}
+
+// endName tells the ends apart, also where both are one host.
+func endName(r *bulk.Result, e *bulk.End) string {
+	name := "this end"
+	if e == &r.Server {
+		name = "far end"
+	}
+	if e.Host != "" {
+		name += ", " + e.Host
+	}
+	return name
+}
+
+func lost(d *bulk.Datagrams) string {
+	share := document.LostPercent(d.Lost, d.Packets) / 100
+	return fmt.Sprintf("%d of %d datagrams (%s), %d out of order, jitter %s",
+		d.Lost, d.Packets, percent(share), d.OutOfOrder, unit.Milliseconds(time.Duration(d.Jitter*float64(time.Second))))
+}
+
+// offered is what a UDP sender was asked for: nothing else slows it down.
+func offered(spec *bulk.Spec) string {
+	says := "as much as it could send"
+	if spec.Rate > 0 {
+		says = spec.Rate.String() + " for each flow"
+	}
+	if spec.Length > 0 {
+		says += fmt.Sprintf(", in datagrams of %d bytes", spec.Length)
+	}
+	return says
+}
+
+func again(r *bulk.Repeated) string {
+	if r.Segments == nil {
+		return "not known"
+	}
+	says := count(int(*r.Segments), "segment")
+	if *r.Segments == 0 {
+		return "nothing"
+	}
+	if r.Share != nil {
+		says += fmt.Sprintf(", %s of the data", percent(*r.Share))
+	}
+	if r.Spurious != nil && *r.Spurious > 0 {
+		says += fmt.Sprintf(", %d of them needlessly", *r.Spurious)
+	}
+	return says
+}
+
+func latency(f *bulk.Figures) string {
+	if f.LoadedRTT == nil {
+		return ""
+	}
+	says := fmt.Sprintf("%s in the loaded flow (%s)", unit.Milliseconds(f.LoadedRTT.Median), scatter(f.LoadedRTT))
+	if f.LeastRTT > 0 {
+		says += fmt.Sprintf(", least ever %s", unit.Milliseconds(f.LeastRTT))
+	}
+	return says
+}
+
+func smallFlow(s *bulk.SmallFlow) string {
+	if s == nil || s.Loaded == nil {
+		return ""
+	}
+	says := fmt.Sprintf("RTT %s beside the load (%s)", unit.Milliseconds(s.Loaded.Median), scatter(s.Loaded))
+	if s.Before != nil {
+		says += fmt.Sprintf(", %s before", unit.Milliseconds(s.Before.Median))
+	}
+	if s.Lost > 0 {
+		says += fmt.Sprintf("; %d of %d had no answer within a second", s.Lost, s.Lost+s.Loaded.Count)
+	}
+	return says
+}
+
+func scatter(s *bulk.Spread) string {
+	return fmt.Sprintf("%s to %s, 95 %% below %s", unit.Milliseconds(s.Min), unit.Milliseconds(s.Max), unit.Milliseconds(s.P95))
+}
+
+// way says how the bytes were handed over where that is not what applications do.
+func way(t *table, f *bulk.Figures) {
+	var ways []string
+	if path := bulk.SendPath(f.Connection.SendPath); path != "" && path != bulk.SendCopy {
+		ways = append(ways, fmt.Sprintf("sent by %s", path))
+	}
+	if path := bulk.RecvPath(f.Connection.RecvPath); path != "" && path != bulk.RecvCopy {
+		ways = append(ways, fmt.Sprintf("received by %s", path))
+	}
+	if len(ways) > 0 {
+		t.row("way", strings.Join(ways, ", ")+": less work than an application that copies has")
+	}
+	if f.Connection.Note != "" {
+		t.row("way", f.Connection.Note)
+	}
+	if sends := f.Connection.ZeroCopied + f.Connection.Copied; sends > 0 {
+		t.text(fmt.Sprintf("%d of %d sends went without a copy", f.Connection.ZeroCopied, sends))
+	}
+}
+
+// cost says what a transfer cost one host, in processors: a percentage would
+// depend on how many there are (S2).
+func cost(c *bulk.Cost) string {
+	if c == nil {
+		return "not known"
+	}
+	says := fmt.Sprintf("%.2f CPUs by this process", c.Process)
+	if c.ProcessPerGB != nil {
+		says = fmt.Sprintf("%.3g CPU-s/GB by this process", *c.ProcessPerGB)
+		if c.HostPerGB != nil {
+			says += fmt.Sprintf(", %.3g by the whole host", *c.HostPerGB)
+		}
+	}
+	if c.Host != nil {
+		says += fmt.Sprintf("; %.2f of %d CPUs busy, %.2f of them with network interrupts, busiest core %s", *c.Host, c.Cores, *c.SoftIRQ, percent(*c.Busiest))
+	}
+	return says
+}
+
+// percent writes a share: "0.49 %", "12 %".
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p == 0:
+		return "0 %"
+	case p < 0.001:
+		return "below 0.001 %"
+	case p < 10:
+		return fmt.Sprintf("%.2g %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
 }
 
 // count writes a number of things.
@@ -78,3 +217,6 @@ func count(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// directions of a transfer, one by one.
+func directions(r *bulk.Result) []bulk.Direction { return r.Spec.Directions() }

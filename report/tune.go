@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -19,7 +20,9 @@ import (
 func Tune(w io.Writer, r *tune.Result) {
 	t := &table{w: w}
 	t.row("path", fmt.Sprintf("%s to %s%s", r.From, r.To, describePath(r)))
-	t.row("before", describeFigure(r.Before, r.Latency.Before))
+	if len(r.Before.Runs) > 0 {
+		t.row("before", describeFigure(r.Before, r.Latency.Before))
+	}
 	switch {
 	case r.NotUndone != "":
 		t.row("after", "interrupted: "+r.NotUndone)
@@ -32,7 +35,7 @@ func Tune(w io.Writer, r *tune.Result) {
 		t.row("gain", fmt.Sprintf("%s  (95 %% confidence: %s to %s)", factor(r.Gain), factor(r.GainCI95[0]), factor(r.GainCI95[1])))
 	}
 	if r.Verdict.Cause != "" {
-		t.row("cause", fmt.Sprintf("%s (%.0f %% sure)", r.Verdict.Cause, 100*r.Verdict.Confidence))
+		t.row("cause", examine.Sure(&r.Verdict))
 		t.text(r.Verdict.Says)
 	}
 	kept := "kept"
@@ -86,11 +89,20 @@ func describeFigure(f tune.Figure, latency float64) string {
 
 // factor writes a gain as a person would: "+5 %" or "x 120".
 func factor(f float64) string {
-	if f < 2 {
+	switch {
+	case f < 2:
 		return fmt.Sprintf("%+.1f %%", 100*(f-1))
+	case f < 100:
+		return fmt.Sprintf("x %.3g", f)
+	case f < standstill:
+		return fmt.Sprintf("x %.0f", f)
 	}
-	return fmt.Sprintf("x %.3g", f)
+	return "from next to nothing"
 }
+
+// standstill is the gain from which there was hardly anything to compare with: the
+// largest that a diagnosis predicts, of a transfer in which nothing arrived.
+const standstill = 10_000
 
 // first gives the label for the first row of a group only.
 func first(i int, label string) string {

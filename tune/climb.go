@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -17,6 +17,7 @@ import (
 type candidate struct {
 	config   config
 	readings []reading
+	trials   []diagnose.Trial // that settled its diagnosis
 }
 
 // goodputs of all its runs, in bit/s.
@@ -52,6 +53,9 @@ func (t *tuning) measure(ctx context.Context, c *candidate) error {
 		return err
 	}
 	r, err := t.meter.read(ctx)
+	if err != nil && len(c.readings) == 0 && len(c.config) == 0 {
+		t.explain(ctx, r.transfer, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,13 +76,13 @@ func (t *tuning) baseline(ctx context.Context) (*candidate, error) {
 			return nil, err
 		}
 	}
-	diagnosis, err := t.diagnose(ctx, baseline)
+	diagnosis, err := t.settle(ctx, baseline)
 	if err != nil {
 		return nil, err
 	}
 	t.result.Verdict = diagnosis.Verdict
 	t.fill(baseline, baseline)
-	t.o.Watch.Result(fmt.Sprintf("%s; the limit is %s (%.0f %% sure)", baseline.goodput(), diagnosis.Verdict.Cause, 100*diagnosis.Verdict.Confidence))
+	t.o.Watch.Result(fmt.Sprintf("%s; the limit is %s", baseline.goodput(), examine.Sure(&diagnosis.Verdict)))
 	return baseline, nil
 }
 
@@ -94,22 +98,12 @@ func (t *tuning) diagnose(ctx context.Context, c *candidate) (diagnose.Diagnosis
 // input is what a plan is made from: the candidate's evidence and both hosts as
 // they are now.
 func (t *tuning) input(ctx context.Context, c *candidate) (plan.Input, error) {
-	near, far, err := t.hosts.current(ctx)
+	e, err := t.evidence(ctx, c.median().transfer)
 	if err != nil {
 		return plan.Input{}, err
 	}
-	sender, receiver := near, far
-	if t.o.Direction == bulk.Reverse {
-		sender, receiver = far, near
-	}
-	diagnosis := diagnose.Diagnose(&diagnose.Evidence{
-		Direction: t.o.Direction, Path: t.path, Transfer: c.median().transfer,
-		SenderHost: sender, ReceiverHost: receiver,
-	})
-	return plan.Input{
-		Path: t.path, Direction: t.o.Direction, Sender: sender, Receiver: receiver,
-		Diagnosis: &diagnosis, Baseline: c.median().transfer, Streams: t.o.Streams,
-	}, nil
+	e.Trials = c.trials
+	return t.plannable(e, diagnose.Diagnose(e)), nil
 }
 
 // maxRounds bounds the climb; each round removes one limit.
@@ -127,8 +121,11 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 		if err != nil {
 			return nil, err
 		}
-		if in.Diagnosis.Verdict.Cause == diagnose.Healthy {
+		switch cause := in.Diagnosis.Verdict.Cause; {
+		case cause == diagnose.Healthy:
 			return t.stretch(ctx, best)
+		case plan.Full(cause): // larger buffers would only lengthen the queue, or take from others
+			return best, nil
 		}
 		step := t.next(in, tried)
 		if step == nil {
@@ -164,11 +161,9 @@ func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
 		} else {
 			tried[key] = true
 		}
-		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool {
-			return t.hosts.find(c.Host).changes == nil
-		})
+		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool { return t.notOurs(c.Host) })
 		if len(mine) < len(step.Changes) {
-			t.adviseStep(step)
+			t.adviseStep(step, t.notOurs)
 		}
 		if len(mine) == 0 {
 			continue
@@ -178,6 +173,9 @@ func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
 	}
 	return nil
 }
+
+// notOurs says whether tune may not change a host.
+func (t *tuning) notOurs(host string) bool { return t.hosts.find(host).changes == nil }
 
 // try measures a step on top of the best candidate, and gives the new candidate
 // if it is better, or nil with the step put on record.

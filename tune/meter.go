@@ -3,10 +3,10 @@ package tune
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -29,30 +29,30 @@ type reading struct {
 	transfer *bulk.Result
 }
 
-// Timing gives how much of a transfer is not measured, and how much is. Twenty
-// round trips take a flow from its initial window of 10 segments through slow
-// start (doubling each RTT: 2^14 segments, a 20 MB window, after 11) and leave
-// time to settle, and twenty more even out what one loss does; the lower bounds
-// keep a short path's figures out of the noise of the scheduler, the upper ones
-// keep a very long path affordable.
-func Timing(rtt time.Duration) (omit, measured time.Duration) {
-	omit = min(max(20*rtt, 500*time.Millisecond), 5*time.Second)
-	measured = min(max(20*rtt, 1500*time.Millisecond), 4*time.Second)
-	return omit, measured
-}
-
 // cost is what one transfer takes off the budget.
 func (m *meter) cost() time.Duration {
-	omit, measured := Timing(m.rtt)
+	omit, measured := examine.Timing(m.rtt)
 	return omit + measured
 }
 
 // affords says whether n more transfers fit the budget.
 func (m *meter) affords(n int) bool { return m.spent+time.Duration(n)*m.cost() <= m.o.Budget }
 
-// read runs one transfer.
+// part is a share of what is left of the budget.
+func (m *meter) part(share float64) time.Duration {
+	return time.Duration(share * float64(max(0, m.o.Budget-m.spent)))
+}
+
+// spend takes trials off the budget.
+func (m *meter) spend(s examine.Spent) {
+	m.spent += s.Time
+	m.bytes += s.Bytes
+}
+
+// read runs one transfer. With an error, the reading has nothing but what the
+// transfer recorded until then.
 func (m *meter) read(ctx context.Context) (reading, error) {
-	omit, measured := Timing(m.rtt)
+	omit, measured := examine.Timing(m.rtt)
 	began := time.Now()
 	result, err := m.far.Transfer(ctx, bulk.Spec{
 		Direction: m.o.Direction, Streams: m.o.Streams, Duration: measured, Omit: omit,
@@ -65,50 +65,20 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 		if result != nil {
 			err = fmt.Errorf("%w (so far %s)", err, result.Goodput(m.o.Direction))
 		}
-		return reading{}, fmt.Errorf("measure: %w%s", err, MTUNote(m.way))
+		return reading{transfer: result}, fmt.Errorf("measure: %w%s", err, mtuNote(m.way))
 	}
-	latency, retrans := load(result.Senders(m.o.Direction))
-	return reading{result.Goodput(m.o.Direction), latency, retrans, result}, nil
+	r := reading{goodput: result.Goodput(m.o.Direction), retrans: examine.Repeated(result, m.o.Direction), transfer: result}
+	if loaded := result.Figures(m.o.Direction).LoadedRTT; loaded != nil {
+		r.latency = loaded.Median
+	}
+	return r, nil
 }
 
-// load is how the senders' flows fared in the measured time.
-func load(senders []bulk.Stream) (latency time.Duration, retrans float64) {
-	var rtts []uint32
-	var sent, again uint64
-	for _, s := range senders {
-		first, last := -1, -1
-		for i, sample := range s.Samples {
-			if sample.Omitted {
-				continue
-			}
-			if first < 0 {
-				first = i
-			}
-			last = i
-			if sample.TCP.RTT > 0 {
-				rtts = append(rtts, sample.TCP.RTT)
-			}
-		}
-		if first >= 0 && last > first {
-			sent += s.Samples[last].TCP.BytesSent - s.Samples[first].TCP.BytesSent
-			again += s.Samples[last].TCP.BytesRetrans - s.Samples[first].TCP.BytesRetrans
-		}
-	}
-	if len(rtts) > 0 {
-		slices.Sort(rtts)
-		latency = time.Duration(rtts[len(rtts)/2]) * time.Microsecond
-	}
-	if sent > 0 {
-		retrans = float64(again) / float64(sent)
-	}
-	return latency, retrans
-}
-
-// MTUNote is what the probe found odd about the path's MTU, to be put behind the
+// mtuNote is what the probe found odd about the path's MTU, to be put behind the
 // error of a transfer that failed: large packets that vanish are why most
 // transfers that connect and then stand still do so. It is empty if there was
 // nothing.
-func MTUNote(way path.Direction) string {
+func mtuNote(way path.Direction) string {
 	if way.MTU.Note == "" {
 		return ""
 	}

@@ -86,16 +86,21 @@ func (t *tuning) describe(ctx context.Context, baseline *candidate) error {
 	if err != nil {
 		return err
 	}
+	t.adviseAll(in)
+	return nil
+}
+
+// adviseAll makes advice of all that is planned.
+func (t *tuning) adviseAll(in plan.Input) {
 	t.adviseUnseen(in)
 	p := plan.Make(in)
 	for _, step := range p.Steps {
-		t.adviseStep(step)
+		t.adviseStep(step, func(string) bool { return true })
 	}
 	for _, note := range p.Notes {
 		t.advise(Advice{Says: note})
 	}
 	t.adviseFinding(in.Diagnosis.Verdict)
-	return nil
 }
 
 // fill writes both figures and the gain into the result.
@@ -151,12 +156,12 @@ func (t *tuning) advise(a Advice) {
 }
 
 // adviseStep turns a step that tune does not make into commands for the
-// administrators of the hosts that it would change.
-func (t *tuning) adviseStep(step plan.Step) {
+// administrators of those of its hosts that may be advised.
+func (t *tuning) adviseStep(step plan.Step, may func(host string) bool) {
 	commands := map[string][]string{}
 	var order []string
 	for _, ch := range step.Changes {
-		if t.hosts.find(ch.Host).changes != nil && !t.o.DryRun {
+		if !may(ch.Host) {
 			continue
 		}
 		if commands[ch.Host] == nil {

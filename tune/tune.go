@@ -8,12 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
@@ -21,13 +21,7 @@ import (
 
 // Far is the far end as tune needs it: *peer.Client is one.
 type Far interface {
-	path.Helper
-	// Addr is where it listens, TCP and UDP.
-	Addr() netip.AddrPort
-	// Transfer runs one transfer; on an error it returns what was measured so far.
-	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
-	// Facts are the far host's; an error when it does not tell.
-	Facts(ctx context.Context) (*host.Facts, error)
+	examine.Far
 	// Changes sets the far host's tunables; nil when it does not allow that.
 	Changes() change.Host
 }
@@ -55,7 +49,7 @@ type Options struct {
 	Budget    time.Duration  // of test traffic, over all transfers
 	Apply     Mode
 	DryRun    bool // change nothing at all: measure once, diagnose and plan
-	Watch     Watcher
+	Watch     examine.Watcher
 }
 
 // DefaultBudget of test traffic: enough for about twenty transfers on a 150 ms
@@ -68,16 +62,6 @@ const MinBudget = 10 * time.Second
 // confirmWithin is the dead man's deadline of both change sets: longer than any
 // single transfer with its set-up, so that only a dead tune reaches it.
 const confirmWithin = 30 * time.Second
-
-// Watcher is told what happens while it happens. Calls come one at a time.
-type Watcher interface {
-	// Phase starts an activity: "measure as it is now", "try: ...".
-	Phase(text string)
-	// Progress of the running transfer.
-	Progress(p bulk.Progress)
-	// Result of an activity.
-	Result(text string)
-}
 
 // Result of one tuning; docs/json.md describes it key by key.
 type Result struct {
@@ -258,9 +242,9 @@ func (t *tuning) meet(ctx context.Context) error {
 // probe measures the path itself.
 func (t *tuning) probe(ctx context.Context) error {
 	t.o.Watch.Phase("probe the path")
-	estimate, err := path.Probe(ctx, t.far.Addr(), t.far, path.Options{})
+	estimate, err := examine.Probe(ctx, t.far, t.o.Direction)
 	if err != nil {
-		return fmt.Errorf("probe the path: %w", err)
+		return err
 	}
 	t.path, t.result.Path = estimate, estimate
 	t.meter.rtt = estimate.RTT.Median

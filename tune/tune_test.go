@@ -273,19 +273,6 @@ func TestWorseElsewhere(t *testing.T) {
 	}
 }
 
-func TestTiming(t *testing.T) {
-	for _, test := range []struct{ rtt, omit, measured time.Duration }{
-		{100 * time.Microsecond, 500 * time.Millisecond, 1500 * time.Millisecond},
-		{40 * time.Millisecond, 800 * time.Millisecond, 1500 * time.Millisecond},
-		{150 * time.Millisecond, 3 * time.Second, 3 * time.Second},
-		{time.Second, 5 * time.Second, 4 * time.Second},
-	} {
-		if omit, measured := Timing(test.rtt); omit != test.omit || measured != test.measured {
-			t.Errorf("Timing(%v) = %v, %v, want %v, %v", test.rtt, omit, measured, test.omit, test.measured)
-		}
-	}
-}
-
 // A tuning that ends early claims nothing about what it had not finished.
 func TestNothingKept(t *testing.T) {
 	before := Figure{Goodput: 3e6, Runs: []unit.Rate{3e6}}

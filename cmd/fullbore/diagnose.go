@@ -1,25 +1,118 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
-	"github.com/fullbore/fullbore/peer"
-	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/report"
-	"github.com/fullbore/fullbore/tune"
+	"github.com/fullbore/fullbore/unit"
 )
 
 type diagnoseCmd struct {
-	Target
-	Direction string `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
-	Parallel  int    `short:"P" default:"1" help:"TCP connections of the transfer."`
-	JSON      bool   `help:"One JSON document on stdout."`
+	optionalTarget
+	Direction string        `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
+	Parallel  int           `short:"P" default:"1" help:"TCP connections of the transfer."`
+	Budget    time.Duration `placeholder:"TIME" help:"Test traffic to spend at most, in time (default: 8s on a LAN, 20s at 150 ms of RTT, in proportion between)."`
+	Quick     bool          `help:"One transfer only, and no trials that would make the verdict surer."`
+	Evidence  string        `type:"path" placeholder:"FILE" help:"Write everything that the verdict rests on to FILE, compressed if it ends in .gz. Names, addresses and settings of both hosts are in it."`
+	Replay    string        `type:"path" placeholder:"FILE" help:"Diagnose what --evidence wrote, without any traffic."`
+	Explain   explainFlag   `help:"Explain a cause instead: --explain CAUSE, or all; without one, list them."`
+	JSON      bool          `help:"One JSON document on stdout."`
+}
+
+// AfterApply is called by kong once the command line is read.
+func (c *diagnoseCmd) AfterApply() error {
+	switch {
+	case c.Explain.asked:
+		return nil
+	case c.Replay == "" && c.Budget < 0:
+		return fmt.Errorf("--budget %v: must not be negative", c.Budget)
+	case c.Replay == "":
+		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel))
+	case c.Budget != 0 || c.Quick:
+		return errors.New("--replay diagnoses what was measured: --budget and --quick are for measuring")
+	case c.Host != "" || c.Lab != "":
+		return errors.New("--replay diagnoses a file: name no far end and no scenario beside it")
+	case c.Evidence != "":
+		return errors.New("--replay and --evidence were given: what would be written is there already")
+	}
+	return nil
+}
+
+func (c *diagnoseCmd) Run(app *app) error {
+	if c.Explain.asked {
+		return c.explain(app)
+	}
+	if c.Replay != "" {
+		x, err := examine.Read(c.Replay)
+		if err != nil {
+			return err
+		}
+		return c.show(app, x, nil)
+	}
+	if c.Evidence != "" {
+		if err := examine.Writable(c.Evidence); err != nil {
+			return usageError("%w", err)
+		}
+	}
+	if c.Lab != "" {
+		return inLab(app, c.Lab)
+	}
+	x, err := examineFar(app, &c.optionalTarget, examine.Options{
+		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget, Quick: c.Quick,
+		Watch: newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)),
+	})
+	if x == nil {
+		return err
+	}
+	if c.Evidence != "" {
+		err = errors.Join(err, examine.Write(c.Evidence, x))
+	}
+	return c.show(app, x, err)
+}
+
+// examineFar measures and diagnoses: what diagnose and plan begin with. With an
+// error there may be an examination too, of what was measured until then.
+func examineFar(app *app, to *optionalTarget, o examine.Options) (*examine.Examination, error) {
+	far, err := to.dial(app)
+	if err != nil {
+		return nil, err
+	}
+	defer far.Close()
+	x, err := examine.Run(app.ctx, host.Collect, far, o)
+	if watch, ok := o.Watch.(watcher); ok {
+		watch.end()
+	}
+	switch {
+	case errors.Is(err, examine.ErrBudget):
+		err = &hinted{err: err, hint: "leave --budget out: the path decides then", code: exitUsage}
+	case err != nil && app.ctx.Err() != nil:
+		err = errors.New("interrupted: what is said rests on what was measured until then")
+		if x == nil {
+			err = errors.New("interrupted before anything was measured")
+		}
+	}
+	return x, err
+}
+
+// show writes what was found, also of an examination that ended early. A failed
+// transfer of which nothing is known but that is a failure of diagnose as well.
+func (c *diagnoseCmd) show(app *app, x *examine.Examination, err error) error {
+	if failed := x.Evidence.Failed; failed != "" && err == nil && x.Diagnosis.Verdict.Cause == diagnose.Unknown {
+		err = fmt.Errorf("the transfer ended early, and why is not known: %s", printable.Line(failed))
+	}
+	if c.JSON {
+		return errors.Join(printJSON(app.stdout, newDiagnosisDocument(x, err)), err)
+	}
+	report.Diagnosis(app.stdout, x, style(app))
+	return err
 }
 
 // diagnosisDocument is the JSON contract of diagnose (docs/json.md).
@@ -29,63 +122,46 @@ type diagnosisDocument struct {
 	Path      *path.Estimate `json:"path"`
 	Goodput   float64        `json:"goodput_bps"`
 	diagnose.Diagnosis
+	Failed      string     `json:"failed,omitempty"`
+	Trials      []trialRow `json:"trials"`
+	Untried     *trialRow  `json:"untried,omitempty"`
+	TestSeconds float64    `json:"test_seconds"`
+	TestBytes   int64      `json:"test_bytes"`
+	Error       string     `json:"error,omitempty"`
 }
 
-func (c *diagnoseCmd) Run(app *app) error {
-	if c.Lab != "" {
-		return inLab(app, c.Lab)
-	}
-	far, err := c.dial(app)
-	if err != nil {
-		return err
-	}
-	defer far.Close()
-	in, result, err := examine(app.ctx, far, bulk.Direction(c.Direction), c.Parallel, newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)))
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(app.stdout, diagnosisDocument{
-			Schema: "fullbore/diagnose/1", Direction: in.Direction, Path: in.Path,
-			Goodput: float64(result.Goodput(in.Direction)), Diagnosis: *in.Diagnosis,
-		})
-	}
-	report.Diagnosis(app.stdout, in.Path, in.Direction, result, in.Diagnosis)
-	return nil
+// trialRow is a trial without all that it recorded.
+type trialRow struct {
+	Kind     diagnose.TrialKind     `json:"kind"`
+	Why      string                 `json:"why"`
+	Expects  []diagnose.Expectation `json:"expects"`
+	Goodput  unit.Rate              `json:"goodput_bps"`
+	Repeated float64                `json:"retransmitted_share"`
+	Failed   string                 `json:"failed,omitempty"`
 }
 
-// examine measures the path and one transfer, and diagnoses: all that a plan is
-// made from. The far host's facts are part of it where it tells them.
-func examine(ctx context.Context, far *peer.Client, d bulk.Direction, streams int, watch watcher) (plan.Input, *bulk.Result, error) {
-	defer watch.end()
-	in := plan.Input{Direction: d, Streams: streams}
-	near, err := host.Collect(ctx)
+func newTrialRow(t *diagnose.Trial) trialRow {
+	return trialRow{
+		Kind: t.Kind, Why: t.Why, Expects: append([]diagnose.Expectation{}, t.Expects...),
+		Goodput: examine.Goodput(t), Repeated: examine.Repeated(t.Result, t.Spec.Direction), Failed: t.Failed,
+	}
+}
+
+func newDiagnosisDocument(x *examine.Examination, err error) diagnosisDocument {
+	d := diagnosisDocument{
+		Schema: "fullbore/diagnose/1", Direction: x.Evidence.Direction, Path: x.Evidence.Path,
+		Goodput: float64(x.Evidence.Transfer.Goodput(x.Evidence.Direction)), Diagnosis: x.Diagnosis, Failed: x.Evidence.Failed,
+		Trials: []trialRow{}, TestSeconds: x.Spent.Time.Seconds(), TestBytes: x.Spent.Bytes,
+	}
+	for i := range x.Evidence.Trials {
+		d.Trials = append(d.Trials, newTrialRow(&x.Evidence.Trials[i]))
+	}
+	if next := x.Untried(); next != nil {
+		row := newTrialRow(next)
+		d.Untried = &row
+	}
 	if err != nil {
-		return in, nil, fmt.Errorf("collect facts of this host: %w", err)
+		d.Error = err.Error()
 	}
-	farFacts, err := far.Facts(ctx)
-	if err != nil {
-		farFacts = nil
-	}
-	in.Sender, in.Receiver = near, farFacts
-	if d == bulk.Reverse {
-		in.Sender, in.Receiver = farFacts, near
-	}
-	watch.Phase("probe the path")
-	if in.Path, err = path.Probe(ctx, far.Addr(), far, path.Options{}); err != nil {
-		return in, nil, fmt.Errorf("probe the path: %w", err)
-	}
-	watch.Result(fmt.Sprintf("RTT %v", in.Path.RTT.Min.Round(10*time.Microsecond)))
-	watch.Phase("measure a transfer")
-	omit, measured := tune.Timing(in.Path.RTT.Median)
-	result, err := far.Transfer(ctx, bulk.Spec{Direction: d, Streams: streams, Omit: omit, Duration: measured}, watch.Progress)
-	if err != nil {
-		return in, result, fmt.Errorf("%w%s", err, tune.MTUNote(*in.Path.Way(d == bulk.Reverse)))
-	}
-	watch.Result(result.Goodput(d).String())
-	diagnosis := diagnose.Diagnose(&diagnose.Evidence{
-		Direction: d, Path: in.Path, Transfer: result, SenderHost: in.Sender, ReceiverHost: in.Receiver,
-	})
-	in.Diagnosis, in.Baseline = &diagnosis, result
-	return in, result, nil
+	return d
 }

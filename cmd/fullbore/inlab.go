@@ -28,7 +28,7 @@ func inLab(app *app, scenario string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	if !isTerminal(app.stdout) {
+	if !isTerminal(app.stdout.Writer) {
 		_, _ = fmt.Fprintln(app.stderr, "..", "lab", s.Name+":", s.About)
 	} else {
 		_, _ = fmt.Fprintln(app.stderr, s.Draw())
@@ -48,7 +48,7 @@ func inLab(app *app, scenario string) error {
 
 	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), l.Host("b").Address().String())...)
 	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+token)
-	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout, app.stderr
+	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	err = command.Start()
 	if err == nil {
 		err = waitInterrupted(app.ctx, command)

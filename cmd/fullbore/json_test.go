@@ -2,22 +2,19 @@ package main
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestJSONContract holds the documents' keys fixed (docs/json.md).
 func TestJSONContract(t *testing.T) {
@@ -37,7 +34,27 @@ func TestJSONContract(t *testing.T) {
 	outcome := tune.Outcome{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864",
 		Effect: "965 Mb/s with it, 2.93 Mb/s without", Why: "the path holds 17.9 MiB", Source: "Linux ip-sysctl"}
 	figure := tune.Figure{Goodput: 965e6, Runs: []unit.Rate{964e6, 966e6}, Retrans: 0.0049}
+	transfer := testedTransfer()
+	tried := trialRow{
+		Kind: diagnose.TrialPaced, Why: "Does loss remain below the rate that was reached?", Goodput: 11.8e6, Repeated: 0.0004, Failed: "refused",
+		Expects: []diagnose.Expectation{{Cause: diagnose.RandomLoss, Goodput: 12e6, Says: "as much as before"}},
+	}
+	run := report.NewRun(time.Unix(1_800_000_000, 0).UTC(), transfer)
+	settled := true
+	middle := report.Middle{Median: 2, Interval: &stat.Interval{Typical: 2, Low: 1.5, High: 2.5}}
+	summary := report.Summary{Goodput: middle, ClientProcess: &middle, ClientHost: &middle, ServerProcess: &middle, ServerHost: &middle}
+	difference := report.Difference{Ratio: stat.Effect{Gain: 1.5, Low: 1.25, High: 1.75}, Decision: report.More, Says: "B is 50 % faster (95 %: 25 % to 75 %)"}
+	comparison := report.Comparison{A: summary, B: summary, Goodput: difference, Processor: []report.CPUChange{{End: "client", Of: "process", Difference: difference}}}
 	for name, document := range map[string]any{
+		"test.json": own{
+			Schema: ownSchema, Result: transfer, Figures: report.Figures(transfer), Runs: []report.Run{run},
+			Repeat: &report.Repeat{Runs: 3, UntilCI: 0.02, Settled: &settled, Summary: summary},
+		},
+		"compare.json": comparisonDocument{
+			Schema: "fullbore/compare/1", Seed: 7, Order: "AB", Rounds: 3, Smallest: 0.03, UntilCI: 0.02, Settled: &settled,
+			A: variant{Args: "-P 1", Spec: transfer.Spec, Summary: &summary}, B: variant{Args: "-P 2", Spec: transfer.Spec, Summary: &summary},
+			Comparison: &comparison, Runs: []report.Run{{Variant: "A", WarmUp: true}}, Error: "it ended early",
+		},
 		"tune.json": tune.Result{
 			Schema: tune.ResultSchema, Direction: "forward", From: "a", To: "b", Path: estimate, Before: figure, After: figure,
 			Gain: 328, GainCI95: [2]float64{324, 333}, Verdict: finding, Remaining: &finding, Apply: tune.ApplyLive,
@@ -50,6 +67,7 @@ func TestJSONContract(t *testing.T) {
 		"diagnose.json": diagnosisDocument{
 			Schema: "fullbore/diagnose/1", Direction: "forward", Path: estimate, Goodput: 2.94e6,
 			Diagnosis: diagnose.Diagnosis{Verdict: finding, Findings: []diagnose.Finding{finding}},
+			Failed:    "nothing arrived for 3s", Trials: []trialRow{tried}, Untried: &tried, TestSeconds: 7.45, TestBytes: 2 << 20, Error: "interrupted",
 		},
 		"plan.json": planDocument{Schema: planSchema, Plan: plan.Plan{
 			Steps: []plan.Step{{Idea: "let the window grow", Predicted: 186e6, Risk: "memory", Changes: []plan.Change{{
@@ -61,18 +79,32 @@ func TestJSONContract(t *testing.T) {
 		if err := printJSON(&got, document); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got.String()); d != "" {
-			t.Errorf("%s (-want +got):\n%s", file, d)
-		}
+		golden.Check(t, name, got.Bytes())
+	}
+}
+
+// testedTransfer has something in every figure.
+func testedTransfer() *bulk.Result {
+	sample := func(n uint32) bulk.Sample {
+		return bulk.Sample{At: time.Duration(n) * time.Second, Omitted: n == 0, Bytes: int64(n) * 1e8, TCP: bulk.TCPInfo{
+			Length: 248, RTT: 21_000, MinRTT: 20_000, PMTU: 1500, Reordering: 3, DataSegsOut: 1000 * n, SegsIn: 500 * n, DataSegsIn: 1000 * n, SegsOut: 500 * n,
+			TotalRetrans: n, BytesRetrans: 1448 * uint64(n), BytesSent: 1448_000 * uint64(n), BusyTime: 900_000 * uint64(n), RwndLimited: 300_000 * uint64(n),
+			RcvOooPack: n, RcvRTT: 21_000, RcvSpace: 65536, RcvWnd: 131072,
+		}}
+	}
+	stream := func(sender bool) bulk.Stream {
+		return bulk.Stream{ID: 1, Sender: sender, Local: "198.18.0.1:40000", Remote: "198.18.0.2:5201", Congestion: "cubic", MSS: 1448,
+			Bytes: 1e8, Elapsed: time.Second, Samples: []bulk.Sample{sample(0), sample(1)}}
+	}
+	from, to := stream(true), stream(false)
+	from.SendPath, from.ZeroCopied, from.Copied, from.CPUs, from.PathNote = bulk.SendZeroCopy, 10, 1, []int{0}, "a note"
+	to.RecvPath, to.CPUs = bulk.RecvCopy, []int{1}
+	to.Datagrams = &bulk.Datagrams{Packets: 100, Lost: 1, OutOfOrder: 1, Jitter: 1e-6}
+	cpu := bulk.CPU{Elapsed: time.Second, User: 125 * time.Millisecond, System: 125 * time.Millisecond, Cores: []bulk.Core{{Busy: 0.5, SoftIRQ: 0.25}}}
+	return &bulk.Result{
+		Spec:      bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second},
+		Client:    bulk.End{Host: "a", Streams: []bulk.Stream{from}, CPU: cpu},
+		Server:    bulk.End{Host: "b", Streams: []bulk.Stream{to}, CPU: cpu},
+		SmallFlow: []bulk.Latency{{At: -1, RTT: 20e6}, {At: 5e8, RTT: 22e6}, {At: 6e8}},
 	}
 }

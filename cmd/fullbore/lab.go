@@ -97,7 +97,7 @@ func foreground(app *app, host *lab.Host, command []string) error {
 		return usageError("no command given: put it after --")
 	}
 	cmd := host.Command(context.WithoutCancel(app.ctx), command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.stdin, app.stdout, app.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	err := cmd.RunForeground()
 	if exit, ok := errors.AsType[*lab.ExitError](err); ok {
 		return exitCode(exit.Code)

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/tune"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // watcher shows progress; end leaves the terminal ready for what comes next.
 type watcher interface {
-	tune.Watcher
+	examine.Watcher
 	end()
 }
 

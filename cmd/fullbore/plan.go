@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/report"
@@ -17,17 +18,22 @@ type planCmd struct {
 }
 
 func (c *planCmd) Run(app *app) error {
+	if err := connections(c.Parallel); err != nil {
+		return usageError("%w", err)
+	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
-	far, err := c.dial(app)
+	x, err := examineFar(app, &c.optionalTarget, examine.Options{
+		Direction: bulk.Direction(c.Direction), Streams: c.Parallel,
+		Watch: newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)),
+	})
 	if err != nil {
 		return err
 	}
-	defer far.Close()
-	in, _, err := examine(app.ctx, far, bulk.Direction(c.Direction), c.Parallel, newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)))
-	if err != nil {
-		return err
+	in := plan.Input{
+		Path: x.Evidence.Path, Direction: x.Evidence.Direction, Sender: x.Evidence.SenderHost, Receiver: x.Evidence.ReceiverHost,
+		Diagnosis: &x.Diagnosis, Baseline: x.Evidence.Transfer, Streams: c.Parallel,
 	}
 	if in.Sender != nil && in.Receiver != nil && in.Sender.Name == in.Receiver.Name {
 		other(in).Name += " (far end)" // as in tune: a plan tells its hosts apart by name
@@ -44,7 +50,7 @@ func (c *planCmd) Run(app *app) error {
 	case c.Format == "sysctl":
 		return plan.WriteSysctl(app.stdout, p, c.For)
 	}
-	report.Verdict(app.stdout, in.Diagnosis)
+	report.Verdict(app.stdout, in.Diagnosis, style(app))
 	return plan.WriteText(app.stdout, p)
 }
 

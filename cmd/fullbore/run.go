@@ -20,6 +20,7 @@ import (
 type cli struct {
 	Tune     tuneCmd     `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
 	Test     testCmd     `cmd:"" help:"Run a transfer and report goodput."`
+	Compare  compareCmd  `cmd:"" help:"Compare two variants of a transfer, run in turns."`
 	Diagnose diagnoseCmd `cmd:"" help:"Say what limits this path, with evidence."`
 	Plan     planCmd     `cmd:"" help:"Show the changes that would help, without making them."`
 	Apply    applyCmd    `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
@@ -27,6 +28,7 @@ type cli struct {
 	Revert   revertCmd   `cmd:"" help:"Undo a change set."`
 	Status   statusCmd   `cmd:"" help:"Show change sets on this host, and drift."`
 	Facts    factsCmd    `cmd:"" help:"Show what is known of this host."`
+	Watch    watchCmd    `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Lab      labCmd      `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
 	Serve    serveCmd    `cmd:"" help:"Be the far end."`
 	Watchdog watchdogCmd `cmd:"" hidden:"" help:"Revert a change set that nobody confirms."`
@@ -38,7 +40,7 @@ type app struct {
 	ctx    context.Context
 	args   []string // the whole command line
 	stdin  io.Reader
-	stdout io.Writer
+	stdout *checkedWriter // its Writer is for processes that write there themselves
 	stderr io.Writer
 }
 
@@ -102,8 +104,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "fullbore: build the command line:", err)
 		return exitFailed
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "--version" || args[0] == "-v": // as of iperf3 and many others
+		args = []string{"version"}
 	}
 	parsed, err := parser.Parse(args)
 	if exited >= 0 { // --help has been printed
@@ -112,8 +117,26 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return conclude(stderr, misused(err))
 	}
-	err = parsed.Run(&app{ctx: ctx, args: args, stdin: stdin, stdout: stdout, stderr: stderr})
+	out := &checkedWriter{Writer: stdout}
+	err = parsed.Run(&app{ctx: ctx, args: args, stdin: stdin, stdout: out, stderr: stderr})
+	if err == nil && out.err != nil { // a report that nobody has is none
+		err = fmt.Errorf("write output: %w", out.err)
+	}
 	return conclude(stderr, err)
+}
+
+// checkedWriter remembers the first error of writing.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (o *checkedWriter) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // conclude prints an error with its hint, and gives the exit code.

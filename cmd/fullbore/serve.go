@@ -6,17 +6,24 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/fullbore/fullbore/peer"
 )
 
 type serveCmd struct {
-	Bind         string `placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port         uint16 `short:"p" default:"5201" help:"TCP and UDP port; 0 takes a free one."`
+	Bind         string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port         uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
 	AllowChanges bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back."`
 	Ephemeral    bool   `help:"Make a new token for this run instead of keeping one."`
-	JSON         bool   `name:"json" help:"Print where it listens and its token as one line of JSON."`
+	JSON         bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
 	OpenAPI      bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
+
+	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
+	MaxStreams int           `default:"128" placeholder:"N" help:"Most streams of a test in one direction (${default})."`
+	MaxClients int           `default:"4" placeholder:"N" help:"Most tests at once (${default}); where there are several, one client may have all but one."`
+
+	IPerf3 iperf3Flags `embed:""`
 }
 
 // serveDocument is what serve --json prints once it listens.
@@ -42,6 +49,12 @@ func (c *serveCmd) Run(app *app) error {
 		return err
 	}
 	config := peer.Config{Identity: identity, Log: log}
+	if config.Public, config.Token, err = c.limits(); err != nil {
+		return err
+	}
+	if config.IPerf3, err = c.IPerf3.config(c.JSON); err != nil {
+		return err
+	}
 	if c.AllowChanges {
 		changes, err := localChanges()
 		if err != nil {
@@ -93,6 +106,31 @@ func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 	if c.AllowChanges {
 		may = "reads this host's facts and changes its tunables: give it only to who may do that"
 	}
-	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). Anyone may measure.\nToken: %s\n  %s.\n", at, token, may)
+	who := "Anyone may measure, also with iperf3 or an ndt7 client."
+	if c.IPerf3.authorises() {
+		who = "Anyone may measure, also with an ndt7 client; with iperf3, users may."
+	}
+	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n", at, who, token, may)
 	return err
 }
+
+// limits are those of clients without the token, and with it: these are never
+// less.
+func (c *serveCmd) limits() (public, token peer.Limits, err error) {
+	public, token = peer.PublicLimits(), peer.TokenLimits()
+	public.Transfer, public.Streams, public.Transfers = c.MaxTime, c.MaxStreams, c.MaxClients
+	switch {
+	case c.MaxTime < time.Second || c.MaxTime > token.Transfer:
+		return public, token, usageError("--max-time: %v: use 1s to %v", c.MaxTime, token.Transfer)
+	case c.MaxStreams < 1 || c.MaxStreams > token.Streams:
+		return public, token, usageError("--max-streams: %d: use 1 to %d", c.MaxStreams, token.Streams)
+	case c.MaxClients < 1 || c.MaxClients > mostClients:
+		return public, token, usageError("--max-clients: %d: use 1 to %d", c.MaxClients, mostClients)
+	}
+	token.Transfers = max(token.Transfers, public.Transfers)
+	return public, token, nil
+}
+
+// mostClients keeps what all of them may take within the memory of a usual host:
+// some 40 MB each of one with 128 streams in both directions.
+const mostClients = 100

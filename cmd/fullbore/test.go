@@ -1,152 +1,211 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/report"
-	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/stat"
 )
 
 // testCmd has iperf3's flags where the meaning is the same.
 type testCmd struct {
-	Target
-	Time       float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time."`
-	Bytes      string  `short:"n" placeholder:"SIZE" help:"Send this much instead of for a time."`
-	Parallel   int     `short:"P" default:"1" help:"TCP connections."`
-	Reverse    bool    `short:"R" help:"The far end sends."`
-	Bidir      bool    `help:"Both ends send at once."`
-	Window     string  `short:"w" placeholder:"SIZE" help:"Socket buffers (SO_SNDBUF and SO_RCVBUF) at both ends; switches autotuning off."`
-	Congestion string  `short:"C" placeholder:"NAME" help:"Congestion control of the sender."`
-	Length     string  `short:"l" placeholder:"SIZE" help:"Bytes a read or write (128K)."`
-	MSS        int     `short:"M" name:"set-mss" placeholder:"BYTES" help:"Maximum segment size."`
-	Omit       float64 `short:"O" default:"0" placeholder:"SECONDS" help:"Do not measure the first seconds."`
-	Interval   float64 `short:"i" default:"1" placeholder:"SECONDS" help:"Time between reported rates, 0.1 to 60; 0 for none."`
-	NoDelay    bool    `short:"N" help:"Set TCP_NODELAY."`
-	FQRate     string  `name:"fq-rate" placeholder:"RATE" help:"Pace each connection at this rate (SO_MAX_PACING_RATE)."`
-	JSON       bool    `short:"J" help:"iperf3's JSON document, with what is ours under .fullbore."`
-}
+	Endpoint
+	transferFlags
+	outputFlags
 
-// spec turns the flags into a transfer.
-func (c *testCmd) spec() (bulk.Spec, error) {
-	spec := bulk.Spec{
-		Direction: bulk.Forward, Streams: c.Parallel, Congest: c.Congestion, MSS: c.MSS, NoDelay: c.NoDelay,
-		Duration: seconds(c.Time), Omit: seconds(c.Omit),
-	}
-	if c.Reverse && c.Bidir {
-		return spec, usageError("both --reverse and --bidir were given: use one")
-	}
-	if c.Reverse {
-		spec.Direction = bulk.Reverse
-	}
-	if c.Bidir {
-		spec.Direction = bulk.Both
-	}
-	for flag, value := range map[string]float64{"--time": c.Time, "--omit": c.Omit} {
-		if !(value >= 0 && value <= bulk.MaxDuration.Seconds()) { // also NaN
-			return spec, usageError("%s: %v seconds: use up to %v", flag, value, bulk.MaxDuration.Seconds())
-		}
-	}
-	if !(c.Interval == 0 || c.Interval >= bulk.DefaultInterval.Seconds() && c.Interval <= 60) { // as iperf3's
-		return spec, usageError("--interval: %v seconds: use %v to 60, or 0 for none", c.Interval, bulk.DefaultInterval.Seconds())
-	}
-	size := func(flag, text string) (int64, error) {
-		if text == "" {
-			return 0, nil
-		}
-		n, err := unit.ParseSize(text)
-		if err != nil {
-			return 0, usageError("%s: %w", flag, err)
-		}
-		return int64(n), nil
-	}
-	bytes, err := size("--bytes", c.Bytes)
-	if err != nil {
-		return spec, err
-	}
-	if c.Bytes != "" {
-		if bytes == 0 {
-			return spec, usageError("--bytes: there is nothing to send")
-		}
-		spec.Bytes, spec.Duration = bytes, 0
-	}
-	window, err := size("--window", c.Window)
-	if err != nil {
-		return spec, err
-	}
-	length, err := size("--length", c.Length)
-	if err != nil {
-		return spec, err
-	}
-	// A size beyond int32 is caught by Check on every platform.
-	spec.SendBuf, spec.RecvBuf, spec.Length = int(min(window, 1<<31-1)), int(min(window, 1<<31-1)), int(min(length, 1<<31-1))
-	if c.FQRate != "" {
-		if spec.Pace, err = unit.ParseRate(c.FQRate); err != nil {
-			return spec, usageError("--fq-rate: %w", err)
-		}
-	}
-	if err := spec.Check(); err != nil {
-		return spec, usageError("%w", err)
-	}
-	return spec, nil
+	Repeat  int    `placeholder:"N" xor:"repeat" help:"Run so often, and report the median and its 95 % interval."`
+	UntilCI string `name:"until-ci" placeholder:"SHARE" xor:"repeat" help:"Repeat (3 to 30 times) until goodput is known to within this share, such as 2%; exit code 4 if it is not."`
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (c *testCmd) Run(app *app) error {
 	spec, err := c.spec()
 	if err != nil {
 		return err
 	}
-	if c.Lab != "" {
-		return inLab(app, c.Lab)
+	note := ""
+	if c.UDP && c.Rate == "" {
+		note = fmt.Sprintf("UDP at %s for each flow, as iperf3 does unless --bitrate is given", udpRate)
 	}
-	far, err := c.dial(app)
+	out, err := c.form(app, c.Title, note)
 	if err != nil {
 		return err
 	}
+	repeats, err := c.repeats()
+	if err != nil {
+		return err
+	}
+	if c.Lab != "" {
+		return inLab(app, c.Lab)
+	}
+	far, err := c.open(app, &c.transferFlags, spec)
+	if usage, ok := errors.AsType[*hinted](err); ok && usage.code == exitUsage {
+		return err
+	}
+	if err != nil { // programs that wait for a document get one
+		own, nobody := &own{Schema: ownSchema}, newAsked(c.Host, &c.transferFlags, spec)
+		record := nobody.blank()
+		record.Result, record.Failed, record.FullBore = nil, err, own
+		out.begin("", record)
+		return cmp.Or(err, out.end(&record, own))
+	}
 	defer far.Close()
-	began := time.Now()
-	watch := func(bulk.Progress) {}
-	if !c.JSON {
-		watch = c.intervals(app)
-	}
-	result, err := far.Transfer(app.ctx, spec, watch)
-	if result == nil {
-		return err
-	}
-	if c.JSON {
-		if err := printJSON(app.stdout, report.IPerf3(result, c.Host, began, err)); err != nil {
-			return err
-		}
-		return err
-	}
-	if err != nil && len(result.Client.Streams) == 0 {
-		return err // it never began
-	}
-	report.Transfer(app.stdout, result)
-	return err
+	return c.series(app, far, out, repeats)
 }
 
-// intervals prints the rate of every interval, which is many of the transfer's.
-func (c *testCmd) intervals(app *app) func(bulk.Progress) {
-	next := seconds(c.Interval)
-	var looked, printed time.Duration
-	var bits float64 // since it was printed
-	return func(p bulk.Progress) {
-		bits += float64(p.Rate) * (p.At - looked).Seconds()
-		looked = p.At
-		if p.At < next || c.Interval <= 0 {
-			return
+// repetition says how often a transfer is run.
+type repetition struct {
+	times   int     // exactly, or
+	untilCI float64 // until goodput is known to within this share
+}
+
+func (p repetition) repeated() bool { return p.times > 1 || p.untilCI > 0 }
+
+func (c *testCmd) repeats() (repetition, error) {
+	switch {
+	case c.Repeat < 0 || c.Repeat > maxRepeat:
+		return repetition{}, usageError("--repeat %d: use 1 to %d", c.Repeat, maxRepeat)
+	case c.UntilCI == "":
+		return repetition{times: max(1, c.Repeat)}, nil
+	}
+	share, err := parseShare(c.UntilCI)
+	if err != nil {
+		return repetition{}, usageError("--until-ci: %w", err)
+	}
+	return repetition{untilCI: share}, nil
+}
+
+// maxRepeat bounds what one document holds.
+const maxRepeat = 1000
+
+// parseShare reads "2%" or "0.02".
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.ReplaceAll(text, " ", ""), "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0.001 && share < 1) {
+		return 0, fmt.Errorf("%q is not a share from 0.1%% to 99%%", text)
+	}
+	return share, nil
+}
+
+const ownSchema = "fullbore/test/1"
+
+// own is what the document has under "fullbore".
+type own struct {
+	Schema string `json:"schema"` // ownSchema
+	*bulk.Result
+	Figures []bulk.Figures `json:"figures,omitempty"` // of each direction
+	Runs    []report.Run   `json:"runs,omitempty"`    // if there were several; the rest is of the last
+	Repeat  *report.Repeat `json:"repeat,omitempty"`
+}
+
+// series runs the transfer as often as the plan says.
+func (c *testCmd) series(app *app, far farEnd, out form, p repetition) error {
+	var runs []report.Run
+	for {
+		name := ""
+		if p.repeated() {
+			name = fmt.Sprintf("run %d", len(runs)+1)
 		}
-		next += seconds(c.Interval)
-		omitted := ""
-		if p.Omitting {
-			omitted = "  (omitted)"
+		record, err := oneRun(app.ctx, far, seconds(c.Interval), name, out)
+		document := &own{Schema: ownSchema, Result: record.Result}
+		if record.Result != nil {
+			document.Figures = report.Figures(record.Result)
 		}
-		rate := unit.Rate(bits / (p.At - printed).Seconds())
-		_, _ = fmt.Fprintf(app.stderr, "%6.1f s  %10s%s\n", p.At.Seconds(), rate, omitted)
-		bits, printed = 0, p.At
+		if err != nil {
+			document.Runs, document.Repeat = runs, p.repeat(runs)
+			record.FullBore = document
+			return cmp.Or(err, out.end(record, document)) // err is often why there is no writing any more
+		}
+		if p.repeated() {
+			runs = append(runs, report.NewRun(record.Began, record.Result))
+		}
+		last := p.done(runs)
+		if last {
+			document.Runs, document.Repeat = runs, p.repeat(runs)
+		}
+		record.FullBore = document
+		if last {
+			if err := out.end(record, document); err != nil {
+				return err
+			}
+			return p.verdict(document.Repeat)
+		}
+		if err := out.run(record, name, &runs[len(runs)-1]); err != nil {
+			return err
+		}
+	}
+}
+
+// oneRun runs the transfer once; its record is never nil.
+func oneRun(ctx context.Context, far farEnd, every time.Duration, name string, out form) (*document.Record, error) {
+	blank := far.blank()
+	rows := document.NewRows(blank.Result.Spec, every)
+	blank.Rows = rows
+	out.begin(name, blank)
+	opened := func(r document.Record) {
+		r.Rows = rows
+		out.opened(r)
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	record, err := far.test(running, opened, func(p bulk.Progress) {
+		if rows.Add(p) {
+			if err := out.row(); err != nil {
+				stop(err) // a full disk: nobody would see the rest
+			}
+		}
+		out.progress(p)
+	})
+	record.Rows = rows
+	if record.Result != nil && record.Finish() {
+		err = cmp.Or(err, out.row())
+	}
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted: what was measured until then is reported")
+	}
+	record.Failed = err
+	return record, err
+}
+
+// done says whether there are enough runs.
+func (p repetition) done(runs []report.Run) bool {
+	if p.untilCI > 0 {
+		return len(runs) >= stat.MostRuns || stat.Settled(report.Goodputs(runs), p.untilCI)
+	}
+	return len(runs) >= p.times || !p.repeated()
+}
+
+// repeat sums up several runs; nil if there are none.
+func (p repetition) repeat(runs []report.Run) *report.Repeat {
+	if len(runs) == 0 {
+		return nil
+	}
+	r := &report.Repeat{Runs: len(runs), UntilCI: p.untilCI, Summary: report.Summarise(runs)}
+	if p.untilCI > 0 {
+		settled := stat.Settled(report.Goodputs(runs), p.untilCI)
+		r.Settled = &settled
+	}
+	return r
+}
+
+// verdict is the error of runs that did not settle.
+func (p repetition) verdict(r *report.Repeat) error {
+	if r == nil || r.Settled == nil || *r.Settled {
+		return nil
+	}
+	return &hinted{
+		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*p.untilCI, r.Runs),
+		hint: "use longer transfers (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
 	}
 }

@@ -23,6 +23,9 @@ type tuneCmd struct {
 }
 
 func (c *tuneCmd) Run(app *app) error {
+	if err := connections(c.Parallel); err != nil {
+		return usageError("%w", err)
+	}
 	if c.Budget < tune.MinBudget {
 		return usageError("budget %v is too small: a baseline and one try need at least %v, and more on a long path", c.Budget, tune.MinBudget)
 	}
@@ -48,7 +51,7 @@ func (c *tuneCmd) Run(app *app) error {
 		if err := printJSON(app.stdout, result); err != nil {
 			return err
 		}
-	} else if err == nil || result.Before.Goodput > 0 {
+	} else if err == nil || result.Verdict.Cause != "" {
 		_, _ = fmt.Fprintln(app.stdout)
 		report.Tune(app.stdout, result)
 	}

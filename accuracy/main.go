@@ -1,0 +1,113 @@
+// Command accuracy tries fullbore's diagnosis on a suite of lab scenarios whose
+// cause is known, because it was planted, and counts how often the verdict names
+// it. It prints a confusion matrix, how far confidence can be trusted, the time
+// of traffic that verdicts took, and how well predicted gains came true:
+// docs/accuracy.md is made so.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+)
+
+// options is what the command line says.
+type options struct {
+	half     string
+	only     *regexp.Regexp
+	suite    string
+	seeds    int // runs of each scenario
+	healthy  int // runs of each healthy one
+	record   string
+	replay   string
+	gain     bool
+	jobs     int
+	deadline time.Duration
+	fullbore string
+	json     bool
+	markdown bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	all, err := o.pick()
+	if err != nil {
+		return err
+	}
+	progress := &progress{out: stderr}
+	var outcomes []outcome
+	if o.replay != "" {
+		outcomes, err = replay(o.replay, all, progress)
+	} else {
+		outcomes, err = o.measure(ctx, all, progress)
+	}
+	if err != nil && len(outcomes) == 0 {
+		return err
+	}
+	s := summarise(outcomes)
+	switch {
+	case o.json:
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return errors.Join(err, encoder.Encode(s))
+	case o.markdown:
+		return errors.Join(err, s.write(stdout, markdown))
+	}
+	return errors.Join(err, s.write(stdout, plain))
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("accuracy", flag.ExitOnError)
+	flags.StringVar(&o.half, "half", both, "scenarios to run: "+tuning+" (for choosing thresholds), "+heldOut+" (for judging them), "+both)
+	only := flags.String("only", "", "only scenarios whose name matches this regular expression")
+	flags.StringVar(&o.suite, "suite", "", "directory with other scenarios, in tuning/ and held-out/; empty: those of this program")
+	flags.IntVar(&o.seeds, "seeds", 1, "runs of each faulty scenario, each with other seeds")
+	flags.IntVar(&o.healthy, "healthy-seeds", 3, "runs of each healthy scenario")
+	flags.StringVar(&o.record, "record", "", "directory to keep the evidence in, for -replay")
+	flags.StringVar(&o.replay, "replay", "", "directory of recorded evidence: diagnose that again, without traffic")
+	flags.BoolVar(&o.gain, "gain", false, "also measure each faulty path with the fault taken away, and compare with the predicted gain")
+	flags.IntVar(&o.jobs, "jobs", 1, "scenarios of up to 50 Mb/s that run at the same time; faster ones always run alone")
+	flags.DurationVar(&o.deadline, "deadline", 2*time.Minute, "for one run")
+	flags.StringVar(&o.fullbore, "fullbore", "", "the binary to try; empty: built from this checkout")
+	flags.BoolVar(&o.json, "json", false, "one JSON document")
+	flags.BoolVar(&o.markdown, "markdown", false, "the report in Markdown")
+	_ = flags.Parse(args) // it exits
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected %q: see -help", flags.Arg(0))
+	case o.half != tuning && o.half != heldOut && o.half != both:
+		return o, fmt.Errorf("-half %q: use %s, %s or %s", o.half, tuning, heldOut, both)
+	case o.seeds < 0 || o.healthy < 0 || o.seeds > 100 || o.healthy > 100:
+		return o, errors.New("-seeds and -healthy-seeds: use 0 to 100 runs")
+	case o.jobs < 1 || o.jobs > 16:
+		return o, fmt.Errorf("-jobs %d: use 1 to 16", o.jobs)
+	case o.record != "" && o.replay != "":
+		return o, errors.New("both -record and -replay were given: use one")
+	}
+	return o, nil
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package bulk
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+// Inspect is what the kernel knows of a connection now. Where it tells nothing,
+// the error is host.ErrUnsupported.
+func Inspect(*net.TCPConn) (TCPInfo, error) {
+	return TCPInfo{}, fmt.Errorf("get TCP_INFO on %s: %w", runtime.GOOS, host.ErrUnsupported)
+}

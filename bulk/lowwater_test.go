@@ -1,0 +1,37 @@
+package bulk
+
+import (
+	"testing"
+	"time"
+)
+
+// The mark follows the rate and the receive buffer, and is left alone by small
+// changes.
+func TestLowWater(t *testing.T) {
+	const mebi = 1 << 20
+	var l lowWater
+	now := time.Duration(0)
+	for _, step := range []struct {
+		says    string
+		rate    float64 // Gb/s
+		buffer  int     // bytes
+		want    int
+		changed bool
+	}{
+		{"too slow to gain by it", 0.5, 6 * mebi, 0, false},
+		{"600 us at 2 Gb/s", 2, 6 * mebi, 150_000, true},
+		{"half as much again", 3, 6 * mebi, 150_000, false},
+		{"a sixteenth of the window", 10, 6 * mebi, 6 * mebi / 32, true},
+		{"the most", 40, 32 * mebi, gatherMost, true},
+		{"as before", 41, 32 * mebi, gatherMost, false},
+		{"a buffer that may be what limits", 3, mebi, 1, true},
+		{"slow again", 0.1, 32 * mebi, 1, false},
+	} {
+		now += gatherLook
+		bytes := int(step.rate * 1e9 / 8 * gatherLook.Seconds())
+		got, changed := l.read(bytes, now, func() int { return step.buffer })
+		if got != step.want || changed != step.changed {
+			t.Errorf("%s: mark %d, changed %v; want %d, %v", step.says, got, changed, step.want, step.changed)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+)
+
+// hosts is a path of 100 Mb/s with something particular about it and its hosts.
+func hosts(t *testing.T, path, a, b string) string {
+	t.Helper()
+	return scenarioFile(t, fmt.Sprintf(`
+name: hosts
+path:
+  mtu: 1500
+  a_to_b: {rate: 100mbit, delay: 5ms, queue: 1bdp%s}
+  b_to_a: {rate: 100mbit, delay: 5ms, queue: 1bdp}
+hosts:
+  a: {congestion: cubic%s}
+  b: {congestion: cubic%s}
+`, path, a, b))
+}
+
+// TestIntegrationHosts: limits of hosts and links, as real kernels show them.
+func TestIntegrationHosts(t *testing.T) {
+	for _, test := range []struct{ name, scenario, cause string }{
+		{"a shaper that was left behind", hosts(t, "", ", shape: 30mbit", ""), diagnose.PacingCap},
+		{"a link that flips bits", hosts(t, ", corrupt: 0.3%, seed: 4", "", ""), diagnose.LinkErrors},
+		{"little processor time, but enough", hosts(t, "", ", cpus: 0.1", ", cpus: 0.1"), diagnose.Healthy},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), self(t), "diagnose", "--lab", test.scenario, "--quick", "--json").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var d diagnosisDocument
+			if err := json.Unmarshal(out, &d); err != nil {
+				t.Fatal(err)
+			}
+			if d.Verdict.Cause != test.cause || d.Verdict.Confidence < 0.75 {
+				t.Errorf("want %s:\n%s", test.cause, out)
+			}
+		})
+	}
+}
+
+// TestIntegrationCPU: writes and reads of 16 bytes make any processor slow, and
+// one of which a tenth may be used the slower of the two.
+func TestIntegrationCPU(t *testing.T) {
+	for _, test := range []struct{ name, scenario, cause string }{
+		{"the sender's quota", hosts(t, "", ", cpus: 0.1", ""), diagnose.SenderCPU},
+		{"the receiver's quota", hosts(t, "", "", ", cpus: 0.1"), diagnose.ReceiverCPU},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), self(t), "test", "--lab", test.scenario, "-J", "-l", "16", "-t", "3", "-O", "1").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc struct {
+				FullBore bulk.Result `json:"fullbore"`
+			}
+			if err := json.Unmarshal(out, &doc); err != nil {
+				t.Fatal(err)
+			}
+			d := diagnose.Diagnose(&diagnose.Evidence{Direction: bulk.Forward, Transfer: &doc.FullBore})
+			if d.Verdict.Cause != test.cause || d.Verdict.Confidence < 0.75 {
+				t.Errorf("want %s: %+v", test.cause, d)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import "testing"
+
+// TestIntegrationTest: on real kernels the figures name what is known of the path.
+func TestIntegrationTest(t *testing.T) {
+	t.Run("a receiver's window", func(t *testing.T) {
+		doc := testJSON(t, "--lab", "mac-gigabit", "-t", "3")
+		f := doc.FullBore.Figures[0]
+		if f.Waited == nil || f.Waited.Window < 0.5 {
+			t.Errorf("waited for %+v, want the receiver's window most of the time", f.Waited)
+		}
+		if f.SenderACKs == nil || len(f.SenderACKs.Series) < 3 || f.ReceiverACKs == nil {
+			t.Errorf("segments and ACKs of three seconds: %+v, %+v", f.SenderACKs, f.ReceiverACKs)
+		}
+		if f.Connection.MSS != 1448 || f.Connection.PathMTU != 1500 {
+			t.Errorf("%+v", f.Connection)
+		}
+	})
+	t.Run("a queue that fills", func(t *testing.T) {
+		doc := testJSON(t, "--lab", "clean-wan", "-t", "3", "-O", "1", "-P", "4")
+		f := doc.FullBore.Figures[0]
+		if f.SmallFlow == nil || f.SmallFlow.Before == nil || f.SmallFlow.Loaded == nil || f.SmallFlow.Loaded.Max <= f.SmallFlow.Before.Median {
+			t.Fatalf("%+v", f.SmallFlow)
+		}
+		if f.LoadedRTT == nil || f.LeastRTT == 0 || f.LoadedRTT.Max <= f.LeastRTT {
+			t.Errorf("%+v, least %v", f.LoadedRTT, f.LeastRTT)
+		}
+		if d := f.Difference; d.Before == nil || d.After == nil || *d.After <= 0 || d.Bytes != *d.After-*d.Before {
+			t.Errorf("%+v: what is in flight on a path of 40 ms is sent and not received", d)
+		}
+	})
+	t.Run("a comparison", func(t *testing.T) {
+		doc := compareJSON(t, exitDone, "--lab", "mac-gigabit", "--ab", "-t 1", "-t 1 -w 4M", "--rounds", "3")
+		if doc.Goodput.Decision != "more" || len(doc.Order) != 6 {
+			t.Errorf("%+v", doc)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Shares of a processor's time.
+const (
+	saturated = 0.9  // of what there is counts as all: schedulers and clocks leave a little
+	throttled = 0.1  // held back for longer by a quota is more than a start or a burst
+	pinned    = 0.95 // of one core, mostly by the network's interrupts: it cannot take more packets
+	mostly    = 0.6
+)
+
+// senderCPU: the sending process has no more processor time to hand bytes to
+// TCP, which has nothing left to send although both windows are open.
+func senderCPU(v *view) *Finding { return v.cpu(true) }
+
+// receiverCPU: the receiving process has no more processor time to take bytes
+// from TCP, or one core none to take packets from the interface.
+func receiverCPU(v *view) *Finding { return v.cpu(false) }
+
+// A busy core alone says little: on a small machine one is busy on any fast path,
+// with other work or with both hosts of a lab. So it is the process' own time
+// that counts, against its quota or one core a stream, and what TCP saw.
+func (v *view) cpu(sender bool) *Finding {
+	l, ok := v.load(sender)
+	if !ok || !v.short(v.goodput) {
+		return nil
+	}
+	// A process that is held back sleeps longer and moves more at once: that alone
+	// costs nothing, until a buffer runs over or dry.
+	waits := max(v.unread(), v.silent())
+	sees := waits > 0.3 || v.dropped() > 0
+	if sender {
+		waits = v.unfilled()
+		sees = waits > 0.5 || 1-v.busy > max(0.05, l.throttled/2)
+	}
+	byQuota := l.quota > 0 && l.used >= saturated*l.quota && l.throttled >= throttled
+	byThread := l.used >= saturated*l.threads
+	byCore := !sender && l.core.Busy >= pinned && l.core.SoftIRQ >= mostly
+	if !sees || !byQuota && !byThread && !byCore || sender && v.rwnd > 0.5 {
+		return nil
+	}
+	f := &Finding{ // that the quota is used up and that the kernel held the process back are two signs
+		Cause:      ReceiverCPU,
+		Confidence: confidence(2*count(byQuota)+count(l.throttled >= 2*throttled, byThread || byCore, waits > 0.5, l.used >= 0.95*l.available()), 0),
+		weight:     1,
+	}
+	if sender {
+		f.Cause = SenderCPU
+	}
+	f.Says, f.Action = l.words(v, byQuota, byThread)
+	f.addGoodput(v)
+	f.add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", side(sender), l.used)
+	if l.quota > 0 {
+		f.add("cpu_quota", l.quota, "cores", "its control group may use %.2g of one", l.quota)
+		f.addShare("throttled", l.throttled, "of the time that limit held it back")
+	}
+	f.addShare("busiest_core", l.core.Busy, "of its time the host's busiest core was at work")
+	f.addShare("softirq", l.core.SoftIRQ, "of that core's time went to the network's interrupts")
+	if sender {
+		f.addShare("unfilled", v.unfilled(), "of the time all that was written was on its way, with room for more")
+	} else {
+		f.addShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
+		f.addShare("silent", v.silent(), "of the time the sender waited for the receiver to go on, for more than a round trip")
+	}
+	if off := v.offloadsOff(sender); len(off) > 0 {
+		f.add("offloads_off", float64(len(off)), "", "%s: the processor does that work itself, for each packet", strings.Join(off, ", "))
+		f.Action = "turn the offloads on that are off (ethtool -K); then " + f.Action
+	}
+	return v.predict(f, l.limit(v), v.receiverLimit(), v.senderLimit())
+}
+
+// load is how one host's processors spent the measured time.
+type load struct {
+	sender                 bool
+	used, quota, throttled float64 // by the process: cores, cores (0: no limit), share of the time
+	threads                float64 // that may run at once: one a stream
+	core                   struct{ Busy, SoftIRQ float64 }
+}
+
+// load of a host that tells its processor time.
+func (v *view) load(sender bool) (l load, ok bool) {
+	c := v.end(sender).CPU
+	if c.Elapsed <= 0 {
+		return load{}, false
+	}
+	l = load{sender: sender, quota: c.Quota, threads: float64(len(v.senders))}
+	if !sender {
+		l.threads = float64(len(v.receivers))
+	}
+	share := func(d time.Duration) float64 { return max(0, ratio(float64(d), float64(c.Elapsed))) }
+	l.used = share(c.User) + share(c.System)
+	l.throttled = min(1, share(c.Throttled)) // every core that is held back counts
+	for _, core := range c.Cores {
+		if core.Busy > l.core.Busy {
+			l.core.Busy, l.core.SoftIRQ = core.Busy, core.SoftIRQ
+		}
+	}
+	return l, l.threads > 0 && !math.IsNaN(l.used) && !math.IsNaN(l.quota)
+}
+
+// available is how much processor time there was for the process, in cores.
+func (l load) available() float64 {
+	if l.quota > 0 {
+		return min(l.quota, l.threads)
+	}
+	return l.threads
+}
+
+// limit is the goodput once every stream has a core of its own, if each byte
+// goes on to cost what it costs now.
+func (l load) limit(v *view) limit {
+	rate := unit.Rate(math.Inf(1))
+	if l.used > 0 {
+		rate = v.goodput * unit.Rate(max(1, l.threads/l.used))
+	}
+	return limit{rate, fmt.Sprintf("one core of the %s for each stream", side(l.sender))}
+}
+
+func (l load) words(v *view, byQuota, byThread bool) (says, action string) {
+	who, verb := side(l.sender), map[bool]string{true: "hand data to", false: "take data from"}[l.sender]
+	switch {
+	case byQuota:
+		return fmt.Sprintf("The %s may use %.2g of a processor core and uses all of it: for %.2g %% of the time its control group's limit held it back. So it cannot %s TCP faster than %v.",
+				who, l.quota, 100*l.throttled, verb, v.goodput),
+			fmt.Sprintf("raise the CPU limit of the %s's control group (cpu.max; of a container its --cpus, or limits.cpu in Kubernetes)", who)
+	case byThread:
+		return fmt.Sprintf("The %s's process keeps one core for each stream busy, %.2g in all, and cannot %s TCP faster than %v. The path and the windows would allow more.",
+				who, l.used, verb, v.goodput),
+			"spread the work over more cores with more connections; or spare it: larger packets (MTU), zero-copy sending, a faster cipher"
+	}
+	return fmt.Sprintf("One core of the %s is busy for %.3g %% of its time, mostly with the network's interrupts, and packets or data wait for it. So no more than %v comes in.",
+			who, 100*l.core.Busy, v.goodput),
+		"spread the interrupts of the interface over more cores (receive-side scaling: ethtool -X, or RPS), or measure with more connections, which spreads them too"
+}
+
+// silent is the share of the time in which the sender waits for the receiver to
+// go on, as either saw it: data is on its way and no acknowledgement has come for
+// more than a round trip; or the reader finds, when it gets its turn, that
+// nothing has come for as long. Linux acknowledges what it cannot grant new
+// window for only when the application reads it, or 40 ms later
+// (__tcp_ack_snd_check, net/ipv4/tcp_input.c).
+func (v *view) silent() float64 {
+	waits := v.samples(func(s *bulk.Sample) bool {
+		return !recovering(s) && s.TCP.Unacked > 0 && v.long(s.TCP.LastAckRecv)
+	})
+	n, late := 0, 0
+	for _, f := range v.receivers {
+		for i := range f.measured {
+			n++
+			late += count(v.long(f.measured[i].TCP.LastDataRecv))
+		}
+	}
+	return max(waits, ratio(float64(late), float64(n)))
+}
+
+// tick is that of the kernel's clock at 250 Hz, which these times are told by.
+const tick = 4 * time.Millisecond
+
+func (v *view) long(milliseconds uint32) bool {
+	since := time.Duration(milliseconds) * time.Millisecond
+	return since >= tick && since > v.rtt
+}
+
+// dropped is how many packets the receiver had no room or no time for.
+func (v *view) dropped() float64 {
+	n := float64(max(0, v.end(false).Counters["TcpExt.TCPBacklogDrop"]))
+	for _, l := range v.used(false) {
+		n += float64(l.RxMissed)
+	}
+	return n
+}
+
+// offloads are what spares a sender or receiver work, by ethtool(8)'s names.
+var offloads = map[bool][]string{true: {"tx", "sg", "tso", "gso"}, false: {"rx", "gro"}}
+
+// offloadsOff are those that the used interfaces of a host have switched off;
+// virtual ones, without a driver, have nobody to leave work to.
+func (v *view) offloadsOff(sender bool) []string {
+	var off []string
+	for _, i := range v.devices(sender) {
+		for _, name := range offloads[sender] {
+			if on, known := i.Offloads[name]; known && !on && i.Driver != "" {
+				off = append(off, fmt.Sprintf("%s is off on %s", name, printable.Line(i.Name)))
+			}
+		}
+	}
+	return off
+}

@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// mtuBlackHole: small packets pass, and those as large as the link allows
+// vanish without a word. TCP connects, and then stands still.
+func mtuBlackHole(v *view) *Finding {
+	d := v.direction()
+	if d == nil || d.MTU.Bytes == 0 || d.MTU.Link <= d.MTU.Bytes || d.MTU.Note == "" {
+		return nil
+	}
+	believed := v.believed()
+	if believed > 0 && believed <= float64(d.MTU.Bytes) {
+		return nil // TCP knows of the limit: no packet is too large
+	}
+	small := v.trial(TrialSegment)
+	if stalled := v.goodput <= 0 || v.stalled(); !stalled && (believed == 0 || small == nil) {
+		return nil
+	}
+	f := &Finding{
+		Cause:      MTUBlackHole,
+		Confidence: confidence(2+count(small != nil, small != nil && small.goodput > 10*v.goodput), 0),
+		Says: fmt.Sprintf("Packets of up to %d bytes pass, larger ones vanish, and no router says so. TCP believes in the %d bytes of its own link, so that a connection opens and then stands still.",
+			d.MTU.Bytes, d.MTU.Link),
+		Action: fmt.Sprintf("let ICMP \"fragmentation needed\" through the firewalls on the path; or set net.ipv4.tcp_mtu_probing to 1 on the sender; or lower its link's MTU to %d bytes, or the MSS to %d", d.MTU.Bytes, d.MTU.Bytes-ipv6Headers),
+		Gain:   1,
+		weight: 1,
+	}
+	f.addGoodput(v)
+	f.add("path_mtu", float64(d.MTU.Bytes), "B", "largest packet that passes: %d bytes (%s)", d.MTU.Bytes, printable.Line(d.MTU.Method))
+	f.add("link_mtu", float64(d.MTU.Link), "B", "MTU of the sender's link: %d bytes", d.MTU.Link)
+	f.addTrials(v, TrialSegment)
+	if small != nil {
+		f.Predicted = small.goodput
+		if limit, known := small.pathLimit(); known {
+			f.Predicted = limit
+		}
+	}
+	switch {
+	case f.Predicted <= v.goodput: // nothing is known of what small segments bring, or they bring no more
+		f.Predicted = v.goodput
+	case v.goodput > 0:
+		f.Gain = min(maxGain, float64(f.Predicted)/float64(v.goodput))
+	default:
+		f.Gain = maxGain
+	}
+	return f
+}
+
+// maxGain is the largest gain that is written down: any factor is right of what
+// stood still.
+const maxGain = 10_000
+
+// stalled says whether the sender was left waiting: hardly anything arrives (a
+// retransmission timeout lets a packet go every 200 ms, later ever more rarely,
+// RFC 6298), or most of what it sends it sends again.
+func (v *view) stalled() bool {
+	sent := sum(v.senders, func(f flow) float64 {
+		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesSent })
+	})
+	return v.goodput < 10*unit.Kbps || sent > 0 && v.loss.share > 0.5
+}

@@ -1,0 +1,198 @@
+// Package examine measures a path with as many transfers as the verdict needs.
+// A first transfer is diagnosed; as long as a discriminating transfer (a trial)
+// could change the verdict and the budget of test traffic allows it, that is run
+// and all is diagnosed again.
+package examine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Far is the far end as an examination needs it: *peer.Client is one.
+type Far interface {
+	path.Helper
+	// Addr is where it listens, TCP and UDP.
+	Addr() netip.AddrPort
+	// Transfer runs one transfer; on an error it returns what was measured so far.
+	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
+	// Facts are the far host's; an error when it does not tell.
+	Facts(ctx context.Context) (*host.Facts, error)
+}
+
+// Near gives this host's facts: host.Collect is one.
+type Near func(ctx context.Context) (*host.Facts, error)
+
+// Watcher is told what happens while it happens. Calls come one at a time.
+type Watcher interface {
+	// Phase starts an activity: "measure as it is now", "ask: ..." (a trial), "try:
+	// ..." (a change).
+	Phase(text string)
+	// Progress of the running transfer.
+	Progress(p bulk.Progress)
+	// Result of an activity.
+	Result(text string)
+}
+
+// Options of one examination.
+type Options struct {
+	Direction bulk.Direction // Forward: this host sends; Reverse: it receives
+	Streams   int            // TCP connections of the transfer; 0 means 1
+	Budget    time.Duration  // of test traffic, over all transfers; 0: DefaultBudget of the path
+	Quick     bool           // no trials: the verdict rests on one transfer
+	Watch     Watcher        // nil: nobody watches
+}
+
+// Examination is what was measured and what it says.
+type Examination struct {
+	Evidence  diagnose.Evidence  // path, first transfer, hosts, and the trials with their results
+	Diagnosis diagnose.Diagnosis // Next, if not nil, is the trial that the budget did not allow
+	Spent     Spent
+}
+
+// Untried is the trial that would tell more and was not run, nil if there is none.
+func (x *Examination) Untried() *diagnose.Trial {
+	if x.Diagnosis.Next == nil || ran(x.Evidence.Trials, x.Diagnosis.Next) {
+		return nil
+	}
+	return x.Diagnosis.Next
+}
+
+// Spent is the test traffic of all transfers together.
+type Spent struct {
+	Time  time.Duration // in which transfers ran, the omitted time included, until this end's last stream ended
+	Bytes int64         // that were received
+}
+
+// Add is the sum of two.
+func (s Spent) Add(t Spent) Spent { return Spent{s.Time + t.Time, s.Bytes + t.Bytes} }
+
+// ErrBudget says that the budget does not even allow the first transfer.
+var ErrBudget = errors.New("budget is too small")
+
+// Run examines one direction of the path to far.
+//
+// A transfer that begins and then fails, or in which nothing arrives, is no
+// error but evidence (Evidence.Failed): a path on which full-size packets vanish
+// gets a verdict too. Nor is a path that cannot be probed, as long as a transfer
+// runs. Errors are: a transfer that cannot begin, [ErrBudget], a far end that
+// goes away for good, and the context's. The last two come with the examination
+// as far as it got, if there was something to diagnose; otherwise it is nil.
+func Run(ctx context.Context, near Near, far Far, o Options) (*Examination, error) {
+	if o.Watch == nil {
+		o.Watch = nobody{}
+	}
+	x := &Examination{Evidence: diagnose.Evidence{Direction: o.Direction}}
+	if err := x.meet(ctx, near, far); err != nil {
+		return nil, err
+	}
+	probing := x.probe(ctx, far, o.Watch)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	budget := o.Budget
+	if budget == 0 {
+		budget = DefaultBudget(x.rtt())
+	}
+	if err := x.transfer(ctx, far, o, budget); err != nil {
+		switch {
+		case x.Evidence.Transfer == nil && probing != nil:
+			return nil, fmt.Errorf("%w; before that: %w", err, probing)
+		case x.Evidence.Transfer == nil:
+			return nil, err
+		}
+		x.Diagnosis = diagnose.Diagnose(&x.Evidence)
+		return x, err
+	}
+	if o.Quick {
+		x.Diagnosis = diagnose.Diagnose(&x.Evidence)
+		return x, nil
+	}
+	diagnosis, spent, err := Settle(ctx, far, &x.Evidence, budget-x.Spent.Time, o.Watch)
+	x.Diagnosis, x.Spent = diagnosis, x.Spent.Add(spent)
+	return x, err
+}
+
+// meet learns who both hosts are; the far one need not tell.
+func (x *Examination) meet(ctx context.Context, near Near, far Far) error {
+	here, err := near(ctx)
+	if err != nil {
+		return fmt.Errorf("collect facts of this host: %w", err)
+	}
+	there, err := far.Facts(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		there = nil // it only measures: that is allowed
+	}
+	x.Evidence.SenderHost, x.Evidence.ReceiverHost = here, there
+	if x.Evidence.Direction == bulk.Reverse {
+		x.Evidence.SenderHost, x.Evidence.ReceiverHost = there, here
+	}
+	return nil
+}
+
+// probe measures the path itself. What it cannot find out, a transfer may.
+func (x *Examination) probe(ctx context.Context, far Far, watch Watcher) error {
+	watch.Phase("probe the path")
+	estimate, err := Probe(ctx, far, x.Evidence.Direction)
+	if err != nil {
+		if ctx.Err() == nil {
+			watch.Result(fmt.Sprintf("not possible: %v", err))
+		}
+		return err
+	}
+	x.Evidence.Path = estimate
+	way := x.way()
+	watch.Result(fmt.Sprintf("RTT %s, capacity %s", unit.Milliseconds(estimate.RTT.Min), way.Capacity.Rate))
+	return nil
+}
+
+// transfer runs the first one: as any bulk application would, with nothing set.
+func (x *Examination) transfer(ctx context.Context, far Far, o Options, budget time.Duration) error {
+	omit, measured := Timing(x.rtt())
+	if takes := omit + measured + overtime(x.rtt()); takes > budget {
+		return fmt.Errorf("%w: %v of test traffic, and one transfer takes up to %.1fs on this path", ErrBudget, budget, math.Ceil(10*takes.Seconds())/10)
+	}
+	spec := bulk.Spec{Direction: o.Direction, Streams: max(1, o.Streams), Omit: omit, Duration: measured}
+	o.Watch.Phase("measure a transfer")
+	run := move(ctx, far, spec, x.rtt(), budget, o.Watch)
+	x.Spent = x.Spent.Add(run.spent)
+	switch {
+	case !run.began():
+		return run.err
+	case run.err == nil:
+		o.Watch.Result(run.result.Goodput(o.Direction).String())
+	default:
+		x.Evidence.Failed = run.err.Error()
+		o.Watch.Result(fmt.Sprintf("failed: %v", run.err))
+	}
+	x.Evidence.Transfer = run.result
+	return run.fatal(ctx)
+}
+
+// rtt of the path as probed, assumedRTT where it could not be.
+func (x *Examination) rtt() time.Duration { return roundTrip(&x.Evidence) }
+
+// way is the direction of the path that is examined.
+func (x *Examination) way() *path.Direction {
+	return x.Evidence.Path.Way(x.Evidence.Direction == bulk.Reverse)
+}
+
+// nobody watches.
+type nobody struct{}
+
+func (nobody) Phase(string)           {}
+func (nobody) Progress(bulk.Progress) {}
+func (nobody) Result(string)          {}

@@ -1,0 +1,116 @@
+package examine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Settle diagnoses, and runs trials as long as one could change the verdict and
+// the budget of test traffic allows it. Each is appended to the evidence with its
+// result, also one that failed: the next diagnosis makes of that what it can.
+//
+// When ctx ends or the far end goes away in the middle of a trial, that is the
+// error, and the diagnosis rests on what came before.
+func Settle(ctx context.Context, far Far, e *diagnose.Evidence, budget time.Duration, watch Watcher) (diagnose.Diagnosis, Spent, error) {
+	return settle(ctx, far, e, budget, watch, diagnose.Diagnose)
+}
+
+func settle(ctx context.Context, far Far, e *diagnose.Evidence, budget time.Duration, watch Watcher, judge func(*diagnose.Evidence) diagnose.Diagnosis) (diagnose.Diagnosis, Spent, error) {
+	var spent Spent
+	d := judge(e)
+	for {
+		if d.Next == nil || ran(e.Trials, d.Next) {
+			return d, spent, nil
+		}
+		trial, left := *d.Next, budget-spent.Time
+		omit, measured, ok := trialTiming(trial.Kind, roundTrip(e), left)
+		if !ok {
+			return d, spent, nil
+		}
+		trial.Spec.Omit, trial.Spec.Duration = omit, measured
+		watch.Phase("ask: " + question(&trial))
+		r := move(ctx, far, trial.Spec, roundTrip(e), left, watch)
+		spent = spent.Add(r.spent)
+		if err := r.fatal(ctx); err != nil {
+			return d, spent, err
+		}
+		if r.began() {
+			trial.Result = r.result
+		}
+		if r.err != nil {
+			trial.Failed = r.err.Error()
+		}
+		e.Trials = append(e.Trials, trial)
+		d = judge(e)
+		watch.Result(outcome(&trial, d.Verdict))
+	}
+}
+
+// ran says whether a trial was run already: asking the same again tells nothing
+// new.
+func ran(trials []diagnose.Trial, next *diagnose.Trial) bool {
+	asked := next.Spec
+	return slices.ContainsFunc(trials, func(t diagnose.Trial) bool {
+		asked.Omit, asked.Duration = t.Spec.Omit, t.Spec.Duration
+		return t.Kind == next.Kind && t.Spec == asked
+	})
+}
+
+// question is what a trial is to answer, and what each cause predicts of it.
+func question(t *diagnose.Trial) string {
+	var predicted []string
+	for _, x := range t.Expects {
+		predicted = append(predicted, fmt.Sprintf("%s: %v", x.Cause, x.Goodput))
+	}
+	if len(predicted) == 0 {
+		return t.Why
+	}
+	return fmt.Sprintf("%s (%s)", t.Why, strings.Join(predicted, ", "))
+}
+
+// outcome is what a trial came to, and what is thought now.
+func outcome(t *diagnose.Trial, verdict diagnose.Finding) string {
+	came := "failed: " + t.Failed
+	if t.Failed == "" {
+		came = Goodput(t).String()
+		if again := Repeated(t.Result, t.Spec.Direction); again > 0 {
+			came += fmt.Sprintf(", %.2g %% sent again", 100*again)
+		}
+	}
+	return fmt.Sprintf("%s; now %s", came, Sure(&verdict))
+}
+
+// Sure names a cause, and how sure it is, if it is at all.
+func Sure(f *diagnose.Finding) string {
+	if f.Cause == diagnose.Unknown || f.Confidence <= 0 {
+		return f.Cause
+	}
+	return fmt.Sprintf("%s (%.0f %% sure)", f.Cause, 100*f.Confidence)
+}
+
+// Repeated is the share (0..1) of the bytes sent in one direction that were sent
+// again; 0 where the sender's kernel does not tell.
+func Repeated(r *bulk.Result, d bulk.Direction) float64 {
+	if r == nil {
+		return 0
+	}
+	if f := r.Figures(d); f.Repeated != nil && f.Repeated.Share != nil {
+		return *f.Repeated.Share
+	}
+	return 0
+}
+
+// Goodput of a trial, 0 if nothing arrived.
+func Goodput(t *diagnose.Trial) unit.Rate {
+	if t.Result == nil {
+		return 0
+	}
+	return t.Result.Goodput(t.Spec.Direction)
+}

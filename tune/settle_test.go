@@ -1,0 +1,104 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// hole is a far end behind a path on which packets above 1400 bytes vanish.
+type hole struct {
+	Far
+	specs []bulk.Spec
+}
+
+func (h *hole) Transfer(_ context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+	h.specs = append(h.specs, spec)
+	send := bulk.Stream{ID: 1, Sender: true, Samples: []bulk.Sample{{}}}
+	receive := bulk.Stream{ID: 1, Elapsed: spec.Duration}
+	r := &bulk.Result{Spec: spec, Client: bulk.End{Host: "a", Streams: []bulk.Stream{send}}}
+	if spec.MSS == 0 || spec.MSS > 1348 {
+		r.Server.Streams = []bulk.Stream{receive}
+		return r, errors.New("receive: nothing came for 4s")
+	}
+	receive.Bytes = int64((40 * unit.Mbps).BytesIn(spec.Duration))
+	r.Server.Streams = []bulk.Stream{receive}
+	watch(bulk.Progress{At: spec.Omit + spec.Duration, Rate: 40 * unit.Mbps})
+	return r, nil
+}
+
+// tuned is a tuning of two hosts that may both be changed.
+func tuned(far Far, budget time.Duration) *tuning {
+	o := Options{Direction: bulk.Forward, Streams: 1, Budget: budget, Watch: silent{}}
+	hosts := &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}
+	for _, e := range []*end{hosts.near, hosts.far} {
+		e.refresh = func(context.Context) (*host.Facts, error) {
+			return &host.Facts{Name: e.name, OS: "linux", Version: "6.18.44", CanChange: true, Tunables: map[string]string{"net.ipv4.tcp_mtu_probing": "0"}}, nil
+		}
+	}
+	way := path.Direction{
+		MTU:      path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error"},
+		Capacity: path.Capacity{Rate: 50 * unit.Mbps, Low: 49 * unit.Mbps, High: 51 * unit.Mbps, Method: "packet trains"},
+	}
+	rtt := path.RTT{Min: 20 * time.Millisecond, Median: 20 * time.Millisecond, Max: 20 * time.Millisecond, Count: 10}
+	return &tuning{
+		near: Near{}, far: far, o: o, hosts: hosts, path: &path.Estimate{RTT: rtt, Forward: way, Reverse: way},
+		meter: &meter{far: far, o: o, rtt: rtt.Median, way: way}, result: &Result{}, effects: map[string]string{},
+	}
+}
+
+// Where not even the baseline can be measured, the reason is found all the same,
+// and what would help is advised, also on hosts that might be changed.
+func TestBaselineFails(t *testing.T) {
+	far := &hole{}
+	tuning := tuned(far, time.Minute)
+	if _, err := tuning.baseline(t.Context()); err == nil {
+		t.Fatal("a baseline of a path that carries nothing")
+	}
+	r := tuning.result
+	if r.Verdict.Cause != diagnose.MTUBlackHole || len(far.specs) != 2 {
+		t.Errorf("verdict %s after %d transfers, want a black hole, with a trial to be sure of it", r.Verdict.Cause, len(far.specs))
+	}
+	if !slices.ContainsFunc(r.Advice, func(a Advice) bool {
+		return a.Host == "a" && slices.Contains(a.Commands, "sysctl -w net.ipv4.tcp_mtu_probing='1'")
+	}) {
+		t.Errorf("advice %+v", r.Advice)
+	}
+	if trial := far.specs[1]; tuning.meter.spent < trial.Omit+trial.Duration || tuning.meter.bytes == 0 {
+		t.Errorf("spent %v and %d bytes, the trial is not among them", tuning.meter.spent, tuning.meter.bytes)
+	}
+}
+
+// Trials take their part of what is left of the budget, and no more.
+func TestSettleBudget(t *testing.T) {
+	far := &hole{}
+	tuning := tuned(far, 11*time.Second) // a fifth of it is a little more than a trial takes
+	e, err := tuning.evidence(t.Context(), &bulk.Result{
+		Spec:   bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second},
+		Client: bulk.End{Streams: []bulk.Stream{{ID: 1, Sender: true}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		spent  time.Duration
+		trials int
+	}{{0, 1}, {3 * time.Second, 0}, {time.Hour, 0}} {
+		far.specs, tuning.meter.spent = nil, test.spent
+		c := &candidate{readings: []reading{{transfer: e.Transfer}}}
+		if _, err := tuning.settle(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if len(far.specs) != test.trials || len(c.trials) != test.trials {
+			t.Errorf("%d trials, %d kept, with %v of 11s spent: want %d", len(far.specs), len(c.trials), test.spent, test.trials)
+		}
+	}
+}
