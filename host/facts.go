@@ -22,10 +22,18 @@ type Facts struct {
 	BootID       string            `json:"boot_id,omitempty"`
 	Forwards     bool              `json:"forwards"` // routes between networks: a router or firewall is not tuned (S0)
 	Interfaces   []Interface       `json:"interfaces"`
-	Tunables     map[string]string `json:"tunables"`            // present values of the catalogue's tunables, blanks normalised
+	Tunables     map[string]string `json:"tunables"`            // present values of the catalogue's tunables, blanks normalised; those of an interface or a mount as "link.mtu@eth0"
 	ReadOnly     []string          `json:"read_only,omitempty"` // those among Tunables that cannot be set here
+	Managers     []Manager         `json:"managers,omitempty"`  // what else sets tunables on this host
 	CanChange    bool              `json:"can_change"`
 	WhyNot       string            `json:"why_not,omitempty"` // if not CanChange, in words
+}
+
+// Manager is a program, service or policy that sets tunables too, and may set
+// them back.
+type Manager struct {
+	Name string `json:"name"`           // "tuned", "bpftune", "group policy"
+	Sets string `json:"sets,omitempty"` // what it sets: "profile network-throughput", "AutoTuningLevel"
 }
 
 // Interface is one network interface.

@@ -17,24 +17,9 @@ const (
 	moderate = "net.ipv4.tcp_moderate_rcvbuf"
 )
 
-// windowScale has both ends offer one: without, no window is above 64 KB.
-func windowScale(m *maker) *idea {
-	const name = "net.ipv4.tcp_window_scaling"
-	i := idea{answers: []string{diagnose.WindowScale}, limit: m.windowRate(65535), after: last}
-	i.Idea = "let both ends agree on windows above 64 KB"
-	for _, h := range []*host.Facts{m.Sender, m.Receiver} {
-		if h != nil && h.Tunables[name] == "0" {
-			i.Changes = append(i.Changes, m.change(h, name, "1", "without a window scale a path carries at most 64 KB a round trip (RFC 7323)")...)
-			i.Risk = risk(h, name)
-		}
-	}
-	return &i
-}
-
 // receiveBuffer lets the receiver's window open to what the path holds.
-func receiveBuffer(m *maker) *idea {
-	h := m.Receiver
-	if h == nil || m.need.bdp <= 0 {
+func receiveBuffer(m *maker, h *host.Facts) *idea {
+	if m.need.bdp <= 0 {
 		return nil
 	}
 	if m.Baseline != nil && m.Baseline.Spec.RecvBuf > 0 {
@@ -58,9 +43,8 @@ func receiveBuffer(m *maker) *idea {
 }
 
 // sendBuffer lets the sender keep in flight what the path holds.
-func sendBuffer(m *maker) *idea {
-	h := m.Sender
-	if h == nil || m.need.bdp <= 0 {
+func sendBuffer(m *maker, h *host.Facts) *idea {
+	if m.need.bdp <= 0 {
 		return nil
 	}
 	if m.Baseline != nil && m.Baseline.Spec.SendBuf > 0 {

@@ -49,7 +49,17 @@ type Input struct {
 	Diagnosis *diagnose.Diagnosis // nil: not diagnosed
 	Baseline  *bulk.Result        // the transfer that was diagnosed; nil: none
 	Streams   int                 // TCP connections side by side; 0 means 1
+
+	Connections int      // that each host serves at once, for what their buffers take of its memory; 0: Streams
+	Workload    Workload // what the connections carry; "": bulk data of any program
 }
+
+// Workload is a kind of traffic that has tunables of its own.
+type Workload string
+
+// NFS is the network file system: the sender serves, the receiver mounts, or the
+// other way round.
+const NFS Workload = "nfs"
 
 // Make plans the changes. The first step lifts what limits now, according to the
 // verdict; each further one lifts what will limit next, lowest first; a change of
@@ -62,11 +72,7 @@ func Make(in Input) *Plan {
 		return &Plan{Steps: []Step{}, Notes: []string{unplannable[in.Diagnosis.Verdict.Cause]}}
 	}
 	m := newMaker(in)
-	for _, think := range []func(*maker) *idea{windowScale, receiveBuffer, sendBuffer, idleRestart, mtuProbing, congestion} {
-		if i := think(m); i != nil && len(i.Changes) > 0 {
-			m.ideas = append(m.ideas, *i)
-		}
-	}
+	m.think()
 	verdict := m.verdict()
 	slices.SortStableFunc(m.ideas, func(a, b idea) int {
 		return cmp.Compare(a.rank(verdict), b.rank(verdict))

@@ -27,14 +27,14 @@ const patience = 10.0 // seconds
 var answeredByBBR = []string{diagnose.RandomLoss, diagnose.ShallowQueue, diagnose.Policer, diagnose.Reordering, diagnose.ShortTransfer}
 
 // congestion tries BBR where it is worth a try.
-func congestion(m *maker) *idea {
+func congestion(m *maker, h *host.Facts) *idea {
 	if m.bbr == "" {
 		return nil
 	}
 	i := &idea{answers: answeredByBBR, limit: last, after: last}
 	i.Idea = "let the sender follow the path's measured rate instead of its losses"
 	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
-	i.Changes = m.change(m.Sender, control, "bbr", m.bbr)
+	i.Changes = m.change(h, control, "bbr", m.bbr)
 	return i
 }
 
@@ -96,10 +96,10 @@ func (m *maker) regain() float64 {
 
 // mtuProbing finds the packet size that passes where large packets vanish, and
 // is a safety net with jumbo frames.
-func mtuProbing(m *maker) *idea {
+func mtuProbing(m *maker, h *host.Facts) *idea {
 	const name = "net.ipv4.tcp_mtu_probing"
-	h, d := m.Sender, m.way()
-	if h == nil || d == nil || number(h.Tunables[name], 0) > 0 {
+	d := m.way()
+	if d == nil || number(h.Tunables[name], 0) > 0 {
 		return nil
 	}
 	var why string
@@ -121,10 +121,9 @@ func mtuProbing(m *maker) *idea {
 }
 
 // idleRestart keeps the congestion window over pauses, where there are any.
-func idleRestart(m *maker) *idea {
+func idleRestart(m *maker, h *host.Facts) *idea {
 	const name = "net.ipv4.tcp_slow_start_after_idle"
-	h := m.Sender
-	if h == nil || m.finding(diagnose.SlowSender) == nil || !m.pauses() {
+	if m.finding(diagnose.SlowSender) == nil || !m.pauses() {
 		return nil
 	}
 	i := &idea{limit: last, after: last}

@@ -1,9 +1,11 @@
 package tunable
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,51 +16,115 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
+// System is what is known of one operating system: one file of the catalogue.
+type System struct {
+	ID       string           `yaml:"system"`   // "linux", as in host.Facts.OS
+	Title    string           `yaml:"title"`    // "Linux"
+	Versions string           `yaml:"versions"` // what the versions in the file are, for people: "kernel version"
+	Releases []Release        `yaml:"releases"` // oldest first
+	Ways     map[string]Steps `yaml:"ways"`     // how groups of tunables are read and set
+	Tunables []Tunable        `yaml:"tunables"`
+}
+
+// Release is a name that people use for a version.
+type Release struct {
+	Name    string `yaml:"name"`    // "Windows Server 2003"
+	Short   string `yaml:"short"`   // "2003", as in --for windows2003
+	Version string `yaml:"version"` // "5.2"
+}
+
 // read decodes every catalogue once. The files are part of the program, so an
 // error in one is found by this package's tests, and is the same on every call.
-var read = sync.OnceValues(func() (map[string][]Tunable, error) {
+var read = sync.OnceValues(func() (map[string]*System, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("list catalogues: %w", err)
 	}
-	all := map[string][]Tunable{}
+	all := map[string]*System{}
 	for _, name := range names {
 		text, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue: %w", err)
 		}
-		var entries []Tunable
-		if err := yaml.UnmarshalWithOptions(text, &entries, yaml.Strict()); err != nil {
+		s := &System{}
+		if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
 			return nil, fmt.Errorf("read catalogue %s: %w", name, err)
 		}
-		all[strings.TrimSuffix(name, ".yaml")] = entries
+		for i := range s.Tunables {
+			t := &s.Tunables[i]
+			t.Steps = t.or(s.Ways[t.Way])
+		}
+		all[s.ID] = s
 	}
 	return all, nil
 })
 
-// Catalogue gives every tunable known of an operating system ("linux", as in
-// host.Facts.OS), in the order of its file.
-func Catalogue(os string) ([]Tunable, error) {
+// or fills in what s leaves out.
+func (s Steps) or(way Steps) Steps {
+	return Steps{
+		Read: cmp.Or(s.Read, way.Read), Live: cmp.Or(s.Live, way.Live),
+		Persist: cmp.Or(s.Persist, way.Persist), Unset: cmp.Or(s.Unset, way.Unset),
+	}
+}
+
+// Systems gives the operating systems that have a catalogue, by their ids, sorted.
+func Systems() []string {
+	all, err := read()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Of gives the catalogue of an operating system. It is shared: not to be changed.
+func Of(os string) (*System, error) {
 	all, err := read()
 	if err != nil {
 		return nil, err
 	}
-	entries, ok := all[os]
+	s, ok := all[os]
 	if !ok {
 		return nil, fmt.Errorf("no catalogue of tunables for operating system %q", os)
 	}
-	return slices.Clone(entries), nil
+	return s, nil
 }
 
-// Lookup finds one tunable of an operating system.
+// Catalogue gives every tunable known of an operating system ("linux", as in
+// host.Facts.OS), in the order of its file.
+func Catalogue(os string) ([]Tunable, error) {
+	s, err := Of(os)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.Tunables), nil
+}
+
+// Lookup finds one tunable of an operating system, by its name with or without
+// an instance ("link.mtu@eth0").
 func Lookup(os, name string) (*Tunable, bool) {
-	entries, err := Catalogue(os)
+	s, err := Of(os)
 	if err != nil {
 		return nil, false
 	}
-	i := slices.IndexFunc(entries, func(t Tunable) bool { return t.Name == name })
-	if i < 0 {
+	base, instance := Split(name)
+	i := slices.IndexFunc(s.Tunables, func(t Tunable) bool { return t.Name == base })
+	if i < 0 || instance != "" && !s.Tunables[i].Scope.Instanced() {
 		return nil, false
 	}
-	return &entries[i], true
+	t := s.Tunables[i]
+	return &t, true
+}
+
+// Split takes a name apart: "link.mtu@eth0" is "link.mtu" of "eth0".
+func Split(name string) (base, instance string) {
+	base, instance, _ = strings.Cut(name, "@")
+	return base, instance
+}
+
+// Join is the opposite of Split.
+func Join(base, instance string) string {
+	if instance == "" {
+		return base
+	}
+	return base + "@" + instance
 }

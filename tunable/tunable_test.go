@@ -3,6 +3,7 @@ package tunable
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestCatalogue(t *testing.T) {
 				t.Errorf("name %q is not one, or is there twice", e.Name)
 			}
 			seen[e.Name] = true
-			for what, text := range map[string]string{"about": e.About, "effect": e.Effect, "risk": e.Risk, "source": e.Source.Title} {
+			for what, text := range map[string]string{"about": e.About, "effect": string(e.Effect), "risk": e.Risk, "source": e.Source.Title} {
 				if text == "" || text != strings.TrimSpace(text) {
 					t.Errorf("%s is %q", what, text)
 				}
@@ -33,7 +34,7 @@ func TestCatalogue(t *testing.T) {
 			if at, err := url.Parse(e.Source.URL); err != nil || at.Scheme != "https" || at.Host == "" {
 				t.Errorf("source is at %q (%v)", e.Source.URL, err)
 			}
-			if e.Scope != "namespace" && e.Scope != "host" {
+			if !slices.Contains([]Scope{OfNamespace, OfHost, OfInterface, OfMount, OfRoute}, e.Scope) {
 				t.Errorf("scope is %q", e.Scope)
 			}
 			if numbers := e.Kind == Int || e.Kind == Triplet; numbers != (e.Max > e.Min) {
