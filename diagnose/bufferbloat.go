@@ -36,10 +36,10 @@ func bufferbloat(v *view) *Finding {
 		weight: 1,
 	}
 	f.addGoodput(v)
-	f.add("rtt_loaded", milliseconds(longest), "ms", "round trip of %s when the queue is at its longest", unit.Milliseconds(longest))
-	f.add("rtt_idle", milliseconds(v.minRTT), "ms", "%s without a queue", unit.Milliseconds(v.minRTT))
-	f.add("queue", float64(queue), "B", "that is a queue of %v", queue)
-	f.add("bdp", float64(limit.BytesIn(v.minRTT)), "B", "bandwidth-delay product: %v, which would be enough", limit.BytesIn(v.minRTT))
+	f.Add("rtt_loaded", milliseconds(longest), "ms", "round trip of %s when the queue is at its longest", unit.Milliseconds(longest))
+	f.Add("rtt_idle", milliseconds(v.minRTT), "ms", "%s without a queue", unit.Milliseconds(v.minRTT))
+	f.Add("queue", float64(queue), "B", "that is a queue of %v", queue)
+	f.Add("bdp", float64(limit.BytesIn(v.minRTT)), "B", "bandwidth-delay product: %v, which would be enough", limit.BytesIn(v.minRTT))
 	f.addTrials(v, TrialDepth)
 	return f
 }

@@ -40,12 +40,12 @@ func competingTraffic(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
-	f.add("share", 100*float64(v.goodput)/float64(limit), "%", "%.3g %% of it is this transfer's", 100*float64(v.goodput)/float64(limit))
+	f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
+	f.Add("share", 100*float64(v.goodput)/float64(limit), "%", "%.3g %% of it is this transfer's", 100*float64(v.goodput)/float64(limit))
 	if others > notableShare {
-		f.addShare("others_share", others, "of what a host's own interface carried meanwhile was not this transfer's")
+		f.AddShare("others_share", others, "of what a host's own interface carried meanwhile was not this transfer's")
 	}
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	f.addTrials(v, TrialCongestion, TrialStreams)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

@@ -59,21 +59,21 @@ func (v *view) cpu(sender bool) *Finding {
 	}
 	f.Says, f.Action = l.words(v, byQuota, byThread)
 	f.addGoodput(v)
-	f.add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", side(sender), l.used)
+	f.Add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", side(sender), l.used)
 	if l.quota > 0 {
-		f.add("cpu_quota", l.quota, "cores", "its control group may use %.2g of one", l.quota)
-		f.addShare("throttled", l.throttled, "of the time that limit held it back")
+		f.Add("cpu_quota", l.quota, "cores", "its control group may use %.2g of one", l.quota)
+		f.AddShare("throttled", l.throttled, "of the time that limit held it back")
 	}
-	f.addShare("busiest_core", l.core.Busy, "of its time the host's busiest core was at work")
-	f.addShare("softirq", l.core.SoftIRQ, "of that core's time went to the network's interrupts")
+	f.AddShare("busiest_core", l.core.Busy, "of its time the host's busiest core was at work")
+	f.AddShare("softirq", l.core.SoftIRQ, "of that core's time went to the network's interrupts")
 	if sender {
-		f.addShare("unfilled", v.unfilled(), "of the time all that was written was on its way, with room for more")
+		f.AddShare("unfilled", v.unfilled(), "of the time all that was written was on its way, with room for more")
 	} else {
-		f.addShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
-		f.addShare("silent", v.silent(), "of the time the sender waited for the receiver to go on, for more than a round trip")
+		f.AddShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
+		f.AddShare("silent", v.silent(), "of the time the sender waited for the receiver to go on, for more than a round trip")
 	}
 	if off := v.offloadsOff(sender); len(off) > 0 {
-		f.add("offloads_off", float64(len(off)), "", "%s: the processor does that work itself, for each packet", strings.Join(off, ", "))
+		f.Add("offloads_off", float64(len(off)), "", "%s: the processor does that work itself, for each packet", strings.Join(off, ", "))
 		f.Action = "turn the offloads on that are off (ethtool -K); then " + f.Action
 	}
 	return v.predict(f, l.limit(v), v.receiverLimit(), v.senderLimit())

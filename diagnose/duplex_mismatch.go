@@ -41,7 +41,7 @@ func duplexMismatch(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	worst.facts(f)
 	if !v.short(v.goodput) {
 		f.Gain, f.Predicted = 1, v.goodput
@@ -92,11 +92,11 @@ func (v *view) mismatch(sender bool, l host.LinkDelta) mismatch {
 }
 
 func (m mismatch) facts(f *Finding) {
-	f.add("late_collisions", float64(m.link.LateCollisions), "", "%d late collisions", m.link.LateCollisions)
-	f.add("damaged_frames", float64(m.link.Damaged()), "packets", "%d frames came in damaged or cut off", m.link.Damaged())
+	f.Add("late_collisions", float64(m.link.LateCollisions), "", "%d late collisions", m.link.LateCollisions)
+	f.Add("damaged_frames", float64(m.link.Damaged()), "packets", "%d frames came in damaged or cut off", m.link.Damaged())
 	if m.device.Speed > 0 {
 		negotiation := map[string]string{"on": ", negotiated", "off": ", fixed"}[m.device.Autoneg]
-		f.add("speed", float64(m.device.Speed), "Mb/s", "%s: %d Mb/s %s duplex%s", m.where, m.device.Speed, printable.Line(m.device.Duplex), negotiation)
+		f.Add("speed", float64(m.device.Speed), "Mb/s", "%s: %d Mb/s %s duplex%s", m.where, m.device.Speed, printable.Line(m.device.Duplex), negotiation)
 	}
 }
 
@@ -119,8 +119,8 @@ func (v *view) perhapsMismatch() *Finding {
 		weight: v.network(),
 	}
 	f.addGoodput(v)
-	f.add("capacity", float64(c.Rate), "b/s", "narrowest link: %v", c.Rate)
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.Add("capacity", float64(c.Rate), "b/s", "narrowest link: %v", c.Rate)
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
 

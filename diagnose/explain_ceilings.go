@@ -27,7 +27,7 @@ func Ceilings(e *Evidence) []Ceiling {
 	}
 	var ceilings []Ceiling
 	add := func(of string, rate unit.Rate) {
-		if (rate > v.goodput || agrees(rate, v.goodput)) && !math.IsInf(float64(rate), 0) {
+		if (rate > v.goodput || Agrees(rate, v.goodput)) && !math.IsInf(float64(rate), 0) {
 			ceilings = append(ceilings, Ceiling{of, rate})
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// add appends a fact. A figure that is not a number says nothing and is left
+// Add appends a fact. A figure that is not a number says nothing and is left
 // out (and JSON has no form for it).
-func (f *Finding) add(name string, value float64, unit, format string, args ...any) {
+func (f *Finding) Add(name string, value float64, unit, format string, args ...any) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return
 	}
@@ -19,15 +19,16 @@ func (f *Finding) add(name string, value float64, unit, format string, args ...a
 
 // addGoodput and its kin are facts that most findings share.
 func (f *Finding) addGoodput(v *view) {
-	f.add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
+	f.Add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
 }
 
 func (f *Finding) addRTT(v *view) {
-	f.add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
+	f.Add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
 }
 
-func (f *Finding) addShare(name string, share float64, says string) {
-	f.add(name, 100*share, "%", "%.3g %% %s", 100*share, says)
+// AddShare appends a share, given as 0 to 1 and written as a percentage.
+func (f *Finding) AddShare(name string, share float64, says string) {
+	f.Add(name, 100*share, "%", "%.3g %% %s", 100*share, says)
 }
 
 // confidence weighs independent signs: one strong sign is as likely right as

@@ -157,6 +157,6 @@ func (v *view) predict(f *Finding, remaining ...limit) *Finding {
 	}
 	f.Predicted = max(next.rate, v.goodput)
 	f.Gain = float64(f.Predicted) / float64(v.goodput)
-	f.add("predicted_goodput", float64(f.Predicted), "b/s", "%v expected after that, then limited by %s", f.Predicted, next.by)
+	f.Add("predicted_goodput", float64(f.Predicted), "b/s", "%v expected after that, then limited by %s", f.Predicted, next.by)
 	return f
 }

@@ -78,19 +78,19 @@ func linkErrors(v *view) *Finding {
 	f.addGoodput(v)
 	f.addRTT(v)
 	if d.frames > 0 {
-		f.add("damaged_frames", d.frames, "packets", "%.0f frames were thrown away by the receiver's interface (CRC, alignment, symbol errors)", d.frames)
+		f.Add("damaged_frames", d.frames, "packets", "%.0f frames were thrown away by the receiver's interface (CRC, alignment, symbol errors)", d.frames)
 	}
 	if d.segments > 0 {
-		f.add("checksum_errors", d.segments, "packets", "%.0f segments were thrown away by the receiver's TCP for a wrong checksum", d.segments)
+		f.Add("checksum_errors", d.segments, "packets", "%.0f segments were thrown away by the receiver's TCP for a wrong checksum", d.segments)
 	}
 	if d.answers > 0 {
-		f.add("damaged_answers", d.answers, "packets", "%.0f packets of what comes back arrived damaged at the sender", d.answers)
+		f.Add("damaged_answers", d.answers, "packets", "%.0f packets of what comes back arrived damaged at the sender", d.answers)
 	}
 	if d.flaps > 0 {
-		f.add("carrier_changes", d.flaps, "", "the link went down or came up %.0f times", d.flaps)
+		f.Add("carrier_changes", d.flaps, "", "the link went down or came up %.0f times", d.flaps)
 	}
-	f.addShare("explained", share, "of the losses are damaged packets")
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("explained", share, "of the losses are damaged packets")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	if !explains || !v.short(v.goodput) {
 		f.Gain, f.Predicted = 1, v.goodput
 		return f

@@ -45,14 +45,14 @@ func memoryPressure(v *view) *Finding {
 	f.addGoodput(v)
 	f.addRTT(v)
 	if m.Used > 0 {
-		f.add("tcp_memory", float64(m.Used), "B", "the TCP connections of the %s held %v at most", side(worst.sender), unit.Size(m.Used))
+		f.Add("tcp_memory", float64(m.Used), "B", "the TCP connections of the %s held %v at most", side(worst.sender), unit.Size(m.Used))
 	}
 	if m.Pressure > 0 {
-		f.add("tcp_mem", float64(m.Pressure), "B", "from %v on memory counts as short (the second value of %s)", unit.Size(m.Pressure), mem)
+		f.Add("tcp_mem", float64(m.Pressure), "B", "from %v on memory counts as short (the second value of %s)", unit.Size(m.Pressure), mem)
 	}
-	f.add("memory_pressures", worst.entered, "", "memory came to be short %.0f times", worst.entered)
-	f.addShare("memory_short", worst.share, "of the time it was short")
-	f.add("saved", worst.saved, "", "the kernel squeezed or dropped what sockets had received %.0f times", worst.saved)
+	f.Add("memory_pressures", worst.entered, "", "memory came to be short %.0f times", worst.entered)
+	f.AddShare("memory_short", worst.share, "of the time it was short")
+	f.Add("saved", worst.saved, "", "the kernel squeezed or dropped what sockets had received %.0f times", worst.saved)
 	return v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
 }
 

@@ -33,8 +33,8 @@ func mtuBlackHole(v *view) *Finding {
 		weight: 1,
 	}
 	f.addGoodput(v)
-	f.add("path_mtu", float64(d.MTU.Bytes), "B", "largest packet that passes: %d bytes (%s)", d.MTU.Bytes, printable.Line(d.MTU.Method))
-	f.add("link_mtu", float64(d.MTU.Link), "B", "MTU of the sender's link: %d bytes", d.MTU.Link)
+	f.Add("path_mtu", float64(d.MTU.Bytes), "B", "largest packet that passes: %d bytes (%s)", d.MTU.Bytes, printable.Line(d.MTU.Method))
+	f.Add("link_mtu", float64(d.MTU.Link), "B", "MTU of the sender's link: %d bytes", d.MTU.Link)
 	f.addTrials(v, TrialSegment)
 	if small != nil {
 		f.Predicted = small.goodput

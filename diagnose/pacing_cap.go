@@ -34,10 +34,10 @@ func pacingCap(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("cap", float64(c.rate), "b/s", "%s: %v", c.what, c.rate)
-	f.add("cap_goodput", float64(c.goodput), "b/s", "%v of that is payload", c.goodput)
+	f.Add("cap", float64(c.rate), "b/s", "%s: %v", c.what, c.rate)
+	f.Add("cap_goodput", float64(c.goodput), "b/s", "%v of that is payload", c.goodput)
 	if beyond, by := v.beyond(); beyond > 0 && c.shaper {
-		f.add("beyond", float64(beyond), "b/s", "beyond it there may be %v (a guess: %s)", beyond, by)
+		f.Add("beyond", float64(beyond), "b/s", "beyond it there may be %v (a guess: %s)", beyond, by)
 	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
 }

@@ -32,8 +32,8 @@ func pathCapacity(v *view) *Finding {
 	}
 	f.addRTT(v)
 	f.addTrials(v, TrialStreams)
-	f.addShare("network_limited", v.network(), "of the time neither buffer held the sender back")
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("network_limited", v.network(), "of the time neither buffer held the sender back")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	return f
 }
 
@@ -47,8 +47,8 @@ func (f *Finding) reaches(v *view, standing bool) {
 	f.Confidence = confidence(2+count(narrow, standing), 0)
 	f.Says = fmt.Sprintf("The path is full: %v arrive of %v that its narrowest link of %v can carry as payload. No setting of the hosts brings more.", v.goodput, limit, c.Rate)
 	f.Action = "nothing to do; a faster link or fewer bytes would help"
-	f.add("capacity", float64(c.Rate), "b/s", "narrowest link: %v of IP packets (%s)", c.Rate, printable.Line(c.Method))
-	f.add("path_goodput", float64(limit), "b/s", "%v of that is payload (%.4g %% of each packet)", limit, 100*v.payloadShare())
+	f.Add("capacity", float64(c.Rate), "b/s", "narrowest link: %v of IP packets (%s)", c.Rate, printable.Line(c.Method))
+	f.Add("path_goodput", float64(limit), "b/s", "%v of that is payload (%.4g %% of each packet)", limit, 100*v.payloadShare())
 }
 
 // busiestCore of either host, as a share of its time (0..1).

@@ -39,12 +39,12 @@ func policer(v *view) *Finding {
 		weight: 1,
 	}
 	f.addGoodput(v)
-	f.add("path_goodput", float64(limit), "b/s", "short trains of packets pass at what would make %v", limit)
-	f.add("ceiling", float64(ceiling), "b/s", "the most that any transfer came to is %v", ceiling)
+	f.Add("path_goodput", float64(limit), "b/s", "short trains of packets pass at what would make %v", limit)
+	f.Add("ceiling", float64(ceiling), "b/s", "the most that any transfer came to is %v", ceiling)
 	f.addTrials(v, TrialCongestion, TrialStreams, TrialPaced)
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	f.addRTT(v)
-	f.add("paced_goodput", float64(ceiling), "b/s", "%v expected with pacing below the bucket's rate", ceiling)
+	f.Add("paced_goodput", float64(ceiling), "b/s", "%v expected with pacing below the bucket's rate", ceiling)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
 

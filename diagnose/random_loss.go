@@ -41,11 +41,11 @@ func randomLoss(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
-	f.add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), map[bool]string{false: "no queue", true: "whatever waited there does not with another congestion control"}[waited])
-	f.add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
-	f.addShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
+	f.Add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.Add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), map[bool]string{false: "no queue", true: "whatever waited there does not with another congestion control"}[waited])
+	f.Add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
+	f.AddShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

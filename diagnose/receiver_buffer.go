@@ -21,7 +21,7 @@ func receiverBuffer(v *view) *Finding {
 	}
 	offered := v.window()
 	carries := v.windowRate()
-	explains := agrees(carries, v.goodput)
+	explains := Agrees(carries, v.goodput)
 	f := &Finding{
 		Cause: ReceiverBuffer,
 		Confidence: confidence(
@@ -34,17 +34,17 @@ func receiverBuffer(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("window", float64(offered), "B", "window that the receiver offers: %v", offered)
-	f.add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
-	f.addShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
-	f.addShare("window_full", v.windowFull(), "of the time the window was used up")
+	f.Add("window", float64(offered), "B", "window that the receiver offers: %v", offered)
+	f.Add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
+	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
+	f.AddShare("window_full", v.windowFull(), "of the time the window was used up")
 	if buffer > 0 {
-		f.add("receive_buffer", float64(buffer), "B", "receive buffer at the end: %v", buffer)
+		f.Add("receive_buffer", float64(buffer), "B", "receive buffer at the end: %v", buffer)
 	}
 	if limit.bytes > 0 {
-		f.add("receive_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
+		f.Add("receive_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
 	}
-	f.addShare("unread", v.unread(), "of the window's worth was waiting for the application")
+	f.AddShare("unread", v.unread(), "of the window's worth was waiting for the application")
 	return v.predict(f, v.senderLimit(), v.lossLimit())
 }
 
@@ -85,9 +85,9 @@ func (v *view) growing(figure func(*bulk.Sample) float64) bool {
 
 func window(s *bulk.Sample) float64 { return float64(s.TCP.SndWnd) }
 
-// agrees says whether a model explains a measured rate: within a third, since
+// Agrees says whether a model explains a measured rate: within a third, since
 // round-trip times and windows are sampled, not followed.
-func agrees(model, measured unit.Rate) bool {
+func Agrees(model, measured unit.Rate) bool {
 	q := ratio(float64(model), float64(measured))
 	return q > 0.75 && q < 1.33
 }

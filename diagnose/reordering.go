@@ -30,10 +30,10 @@ func reordering(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("reordered", seen, "", "packets were seen out of order %.0f times", seen)
-	f.add("reordering_distance", v.distance(), "packets", "by up to %.0f packets", v.distance())
-	f.add("loss_events", events, "", "%.0f times the sender slowed down for loss", events)
-	f.add("spurious", spurious, "", "%.0f retransmissions turned out to be in vain (duplicates reported or undone)", spurious)
+	f.Add("reordered", seen, "", "packets were seen out of order %.0f times", seen)
+	f.Add("reordering_distance", v.distance(), "packets", "by up to %.0f packets", v.distance())
+	f.Add("loss_events", events, "", "%.0f times the sender slowed down for loss", events)
+	f.Add("spurious", spurious, "", "%.0f retransmissions turned out to be in vain (duplicates reported or undone)", spurious)
 	f.addTrials(v, TrialCongestion, TrialPaced)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

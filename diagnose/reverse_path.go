@@ -32,12 +32,12 @@ func reversePath(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("ack_rate", float64(load), "b/s", "acknowledgements make %v on the way back", load)
+	f.Add("ack_rate", float64(load), "b/s", "acknowledgements make %v on the way back", load)
 	if capacity > 0 {
-		f.add("reverse_capacity", float64(capacity), "b/s", "the way back carries %v", capacity)
+		f.Add("reverse_capacity", float64(capacity), "b/s", "the way back carries %v", capacity)
 	}
-	f.addShare("acks_lost", lost, "of the acknowledgements did not reach the sender")
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again: the way there is in order")
+	f.AddShare("acks_lost", lost, "of the acknowledgements did not reach the sender")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again: the way there is in order")
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
 

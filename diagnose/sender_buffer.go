@@ -24,7 +24,7 @@ func senderBuffer(v *view) *Finding {
 	// What is in flight on average is goodput times round trip whatever limits
 	// it (Little's law): only the buffer's own size is a second opinion.
 	carries := WindowRate(SenderWindow(buffer), v.rtt) * unit.Rate(len(v.senders))
-	explains := agrees(carries, v.goodput)
+	explains := Agrees(carries, v.goodput)
 	if stuck && !explains && carries < v.goodput {
 		return nil
 	}
@@ -43,15 +43,15 @@ func senderBuffer(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("buffer_rate", float64(carries), "b/s", "what such a buffer keeps in flight makes %v (5/6 of it, on average, a round trip)", carries)
-	f.addShare("sndbuf_limited", v.sndbuf, "of the time the sender was held back by its own buffer, by the kernel's clock")
-	f.addShare("drained", v.drained(), "of the time all that was written was in flight and no window was used up")
-	f.addShare("buffer_outgrown", v.outgrown(), "of the time both windows had room for more than the buffer holds")
+	f.Add("buffer_rate", float64(carries), "b/s", "what such a buffer keeps in flight makes %v (5/6 of it, on average, a round trip)", carries)
+	f.AddShare("sndbuf_limited", v.sndbuf, "of the time the sender was held back by its own buffer, by the kernel's clock")
+	f.AddShare("drained", v.drained(), "of the time all that was written was in flight and no window was used up")
+	f.AddShare("buffer_outgrown", v.outgrown(), "of the time both windows had room for more than the buffer holds")
 	if buffer > 0 {
-		f.add("send_buffer", float64(buffer), "B", "send buffer at the end: %v", buffer)
+		f.Add("send_buffer", float64(buffer), "B", "send buffer at the end: %v", buffer)
 	}
 	if limit.bytes > 0 {
-		f.add("send_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
+		f.Add("send_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
 	}
 	return v.predict(f, v.receiverLimit(), v.lossLimit())
 }

@@ -45,14 +45,14 @@ func shallowQueue(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addTrials(v, TrialPaced, TrialCongestion, TrialStreams)
-	f.add("losses", p.events, "", "%.0f times packets were lost, in %.0f segments", p.events, p.segments)
+	f.Add("losses", p.events, "", "%.0f times packets were lost, in %.0f segments", p.events, p.segments)
 	if p.trial != nil {
-		f.add("losses_paced", p.seen, "", "%.0f times when paced, in %.0f: if bursts did not matter, so few would be seen with a chance of %.2g %%", p.seen, p.sent, 100*p.chance)
+		f.Add("losses_paced", p.seen, "", "%.0f times when paced, in %.0f: if bursts did not matter, so few would be seen with a chance of %.2g %%", p.seen, p.sent, 100*p.chance)
 	}
-	f.addShare("burst_loss", burst, "of the packets of short trains were lost, which leave back to back")
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again, unpaced")
+	f.AddShare("burst_loss", burst, "of the packets of short trains were lost, which leave back to back")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again, unpaced")
 	f.addRTT(v)
-	f.add("bdp", float64(limit.BytesIn(v.minRTT)), "B", "bandwidth-delay product: %v", limit.BytesIn(v.minRTT))
+	f.Add("bdp", float64(limit.BytesIn(v.minRTT)), "B", "bandwidth-delay product: %v", limit.BytesIn(v.minRTT))
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
 

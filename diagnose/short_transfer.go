@@ -40,15 +40,15 @@ func shortTransfer(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("climb", v.climb(), "x", "the last quarter carried %.2g times as much as the one before", v.climb())
+	f.Add("climb", v.climb(), "x", "the last quarter carried %.2g times as much as the one before", v.climb())
 	cwnd := unit.Size(sum(v.senders, func(f flow) float64 { return f.median(congestionWindow) }))
-	f.add("congestion_window", float64(cwnd), "B", "congestion window: %v", cwnd)
-	f.addShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
+	f.Add("congestion_window", float64(cwnd), "B", "congestion window: %v", cwnd)
+	f.AddShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
 	if known {
-		f.add("path_goodput", float64(limit), "b/s", "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
+		f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
 	}
 	if early > 0 {
-		f.add("hystart_exits", early, "", "%s left slow start early (HyStart)", v.congestion())
+		f.Add("hystart_exits", early, "", "%s left slow start early (HyStart)", v.congestion())
 	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

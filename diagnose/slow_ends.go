@@ -23,8 +23,8 @@ func slowReceiver(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.addShare("rwnd_limited", v.rwnd, "of the time the sender was held back by the receiver's window, by the kernel's clock")
-	f.addShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
+	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by the receiver's window, by the kernel's clock")
+	f.AddShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
 	return v.predictMost(f)
 }
 
@@ -48,8 +48,8 @@ func slowSender(v *view) *Finding {
 		weight: max(1-v.busy, unfilled),
 	}
 	f.addGoodput(v)
-	f.addShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
-	f.addShare("unfilled", unfilled, "of the time all that was written was on its way, with room for more")
+	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
+	f.AddShare("unfilled", unfilled, "of the time all that was written was on its way, with room for more")
 	return v.predictMost(f)
 }
 

@@ -37,12 +37,12 @@ func smallMSS(v *view) *Finding {
 		weight: 1,
 	}
 	f.addGoodput(v)
-	f.add("mss", mss, "B", "segments of %.0f bytes", mss)
-	f.add("path_mtu", largest, "B", "packets of %.0f bytes pass", largest)
-	f.add("payload_share", 100*v.payloadShare(), "%", "%.3g %% of each packet is payload, %.3g %% could be", 100*v.payloadShare(), 100*couldBe)
+	f.Add("mss", mss, "B", "segments of %.0f bytes", mss)
+	f.Add("path_mtu", largest, "B", "packets of %.0f bytes pass", largest)
+	f.Add("payload_share", 100*v.payloadShare(), "%", "%.3g %% of each packet is payload, %.3g %% could be", 100*v.payloadShare(), 100*couldBe)
 	f.Predicted = max(v.goodput, min(reach, bound.rate, v.receiverLimit().rate, v.senderLimit().rate))
 	f.Gain = float64(f.Predicted) / float64(v.goodput)
-	f.add("predicted_goodput", float64(f.Predicted), "b/s", "%v expected with full packets", f.Predicted)
+	f.Add("predicted_goodput", float64(f.Predicted), "b/s", "%v expected with full packets", f.Predicted)
 	return f
 }
 

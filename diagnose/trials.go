@@ -42,7 +42,7 @@ func (v *view) ran(kind TrialKind) bool {
 func (f *Finding) addTrials(v *view, kinds ...TrialKind) {
 	for _, kind := range kinds {
 		if t := v.trial(kind); t != nil {
-			f.add("trial_"+string(kind), float64(t.goodput), "b/s", "%s: %v, %.2g %% of it sent again",
+			f.Add("trial_"+string(kind), float64(t.goodput), "b/s", "%s: %v, %.2g %% of it sent again",
 				t.describe(kind), t.goodput, 100*t.loss.share)
 		}
 	}

@@ -40,16 +40,16 @@ func unknown(v *view, findings []Finding) Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.addShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
-	f.addShare("rwnd_limited", v.rwnd, "of the time the receiver's window held the sender back, by the kernel's clock")
-	f.addShare("sndbuf_limited", v.sndbuf, "of the time the send buffer held the sender back, by the kernel's clock")
-	f.addShare("window_full", v.windowFull(), "of the time the receiver's window was used up")
-	f.addShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
-	f.addShare("retransmitted", v.loss.share, "of all bytes were sent again")
-	f.addShare("busiest_core", v.busiestCore(), "of its time the busiest core of either host was at work")
+	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
+	f.AddShare("rwnd_limited", v.rwnd, "of the time the receiver's window held the sender back, by the kernel's clock")
+	f.AddShare("sndbuf_limited", v.sndbuf, "of the time the send buffer held the sender back, by the kernel's clock")
+	f.AddShare("window_full", v.windowFull(), "of the time the receiver's window was used up")
+	f.AddShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
+	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
+	f.AddShare("busiest_core", v.busiestCore(), "of its time the busiest core of either host was at work")
 	limit, known := v.pathLimit()
 	if known {
-		f.add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
+		f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
 	}
 	f.Action = advice(v, known)
 	return f

@@ -20,7 +20,7 @@ func windowScale(v *view) *Finding {
 	why, action, sure := v.whoStrips(shift, agreed)
 	f := &Finding{
 		Cause:      WindowScale,
-		Confidence: confidence(count(sure, agrees(carries, v.goodput), v.unread() < 0.1), count(!agrees(carries, v.goodput))),
+		Confidence: confidence(count(sure, Agrees(carries, v.goodput), v.unread() < 0.1), count(!Agrees(carries, v.goodput))),
 		Says: fmt.Sprintf("The sender waits for the receiver: a window of %v a round trip of %s makes %v, and %v was measured. The window cannot be larger because %s.",
 			v.window(), unit.Milliseconds(v.rtt), carries, v.goodput, why),
 		Action: action,
@@ -28,12 +28,12 @@ func windowScale(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.add("window", float64(v.window()), "B", "window that the receiver offers: %v", v.window())
-	f.add("window_scale", float64(shift), "bits", "%s", map[bool]string{
+	f.Add("window", float64(v.window()), "B", "window that the receiver offers: %v", v.window())
+	f.Add("window_scale", float64(shift), "bits", "%s", map[bool]string{
 		true: fmt.Sprintf("windows are shifted by %d bits", shift), false: "no window scale was agreed"}[agreed])
-	f.add("window_max", float64(largestWindow(shift)), "B", "largest window that can be said: %v", largestWindow(shift))
-	f.add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
-	f.addShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
+	f.Add("window_max", float64(largestWindow(shift)), "B", "largest window that can be said: %v", largestWindow(shift))
+	f.Add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
+	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
 	return v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
 }
 

@@ -9,18 +9,6 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// add appends a fact. What is not a number says nothing and is left out.
-func add(f *diagnose.Finding, name string, value float64, unit, format string, args ...any) {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return
-	}
-	f.Evidence = append(f.Evidence, diagnose.Fact{Name: name, Value: value, Unit: unit, Says: fmt.Sprintf(format, args...)})
-}
-
-func addShare(f *diagnose.Finding, name string, share float64, says string) {
-	add(f, name, 100*share, "%", "%.3g %% %s", 100*share, says)
-}
-
 // found begins a finding with the facts that all have.
 func (v *view) found(cause string, confidence float64, action, format string, args ...any) *diagnose.Finding {
 	f := &diagnose.Finding{
@@ -31,13 +19,13 @@ func (v *view) found(cause string, confidence float64, action, format string, ar
 	if !v.flow.Sends {
 		way = "arrived"
 	}
-	add(f, "goodput", float64(v.goodput), "b/s", "%v %s, over %.3g s", v.goodput, way, v.elapsed.Seconds())
+	f.Add("goodput", float64(v.goodput), "b/s", "%v %s, over %.3g s", v.goodput, way, v.elapsed.Seconds())
 	if v.rtt > 0 {
 		least := ""
 		if v.minRTT > 0 {
 			least = fmt.Sprintf(", %s at least", unit.Milliseconds(v.minRTT))
 		}
-		add(f, "rtt", float64(v.rtt)/float64(time.Millisecond), "ms", "round trip of %s%s", unit.Milliseconds(v.rtt), least)
+		f.Add("rtt", float64(v.rtt)/float64(time.Millisecond), "ms", "round trip of %s%s", unit.Milliseconds(v.rtt), least)
 	}
 	return f
 }
@@ -48,7 +36,7 @@ func (v *view) predict(f *diagnose.Finding, rate unit.Rate, rests string) *diagn
 		return f
 	}
 	f.Predicted, f.Gain = rate, float64(rate)/float64(v.goodput)
-	add(f, "predicted_goodput", float64(rate), "b/s", "%v expected: %s", rate, rests)
+	f.Add("predicted_goodput", float64(rate), "b/s", "%v expected: %s", rate, rests)
 	return f
 }
 
@@ -63,10 +51,4 @@ func sure(signs ...bool) float64 {
 		}
 	}
 	return min(0.95, math.Round(100*(1-doubt))/100)
-}
-
-// agrees says whether a model explains a measured rate: within a third.
-func agrees(model, measured unit.Rate) bool {
-	q := ratio(float64(model), float64(measured))
-	return q > 0.75 && q < 1.33
 }

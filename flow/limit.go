@@ -88,18 +88,18 @@ func (v *view) unknown() diagnose.Finding {
 
 // addSending are the shares that the causes of a sender are told by.
 func (v *view) addSending(f *diagnose.Finding) {
-	addShare(f, "busy", v.busy, "of the time there was data to send or to be acknowledged")
-	addShare(f, "rwnd_limited", v.rwnd, "of that the receiver's window held the sender back, by the kernel's clock")
-	addShare(f, "sndbuf_limited", v.sndbuf, "of that the send buffer held the sender back, by the kernel's clock")
-	addShare(f, "window_full", v.share(windowFull), "of the time data waited for the receiver's window")
-	addShare(f, "cwnd_full", v.share(cwndFull), "of the time the congestion window was used up")
-	addShare(f, "drained", v.share(drained), "of the time all that was written was on its way")
-	addShare(f, "retransmitted", ratio(v.losses.resent, v.losses.bytes), "of the bytes were sent again")
+	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
+	f.AddShare("rwnd_limited", v.rwnd, "of that the receiver's window held the sender back, by the kernel's clock")
+	f.AddShare("sndbuf_limited", v.sndbuf, "of that the send buffer held the sender back, by the kernel's clock")
+	f.AddShare("window_full", v.share(windowFull), "of the time data waited for the receiver's window")
+	f.AddShare("cwnd_full", v.share(cwndFull), "of the time the congestion window was used up")
+	f.AddShare("drained", v.share(drained), "of the time all that was written was on its way")
+	f.AddShare("retransmitted", ratio(v.losses.resent, v.losses.bytes), "of the bytes were sent again")
 }
 
 func (v *view) addReceiving(f *diagnose.Finding) {
-	addShare(f, "unread", v.unreadShare(), "of what this host can hold was waiting for its application")
+	f.AddShare("unread", v.unreadShare(), "of what this host can hold was waiting for its application")
 	if window := v.median(offered); window > 0 {
-		add(f, "window", window, "B", "this host offers a window of %v", size(window))
+		f.Add("window", window, "B", "this host offers a window of %v", size(window))
 	}
 }

@@ -50,11 +50,11 @@ func applicationWindow(v *view) *diagnose.Finding {
 		who+": "+action,
 		"%s lets only about %v be on its way at a time%s. It then waits for the far end's program to take it, and a round trip of %s makes %v of that, whatever TCP would allow.",
 		who, about, why, unit.Milliseconds(v.rtt), v.goodput)
-	add(f, "implied_window", average, "B", "goodput times round trip: %v on its way", size(average))
+	f.Add("implied_window", average, "B", "goodput times round trip: %v on its way", size(average))
 	if its > 0 {
-		add(f, "application_window", float64(its), "B", "a window of %s: %v, which makes %v a round trip", app.name, its, diagnose.WindowRate(its, v.rtt))
+		f.Add("application_window", float64(its), "B", "a window of %s: %v, which makes %v a round trip", app.name, its, diagnose.WindowRate(its, v.rtt))
 	}
-	add(f, "answers", v.answers(), "per RTT", "the far end's program answers %.3g times a round trip", v.answers())
+	f.Add("answers", v.answers(), "per RTT", "the far end's program answers %.3g times a round trip", v.answers())
 	if v.flow.Sends {
 		v.addRoom(f)
 		v.addSending(f)

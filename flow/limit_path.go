@@ -33,8 +33,8 @@ func lossyPath(v *view) *diagnose.Finding {
 		"look for the link that loses packets, or use a congestion control that does not take loss for congestion, such as bbr; fullbore diagnose tells random loss from a policer or a short queue",
 		"Packets are lost although no queue builds up, and %s takes every loss for congestion: with one loss in %s packets it reaches about %v on a round trip of %s.",
 		v.flow.Congestion, every, model, unit.Milliseconds(v.rtt))
-	add(f, "loss_events", l.rate(), "per packet", "packets were lost %.0f times of late, once in %s packets", l.events, every)
-	add(f, "loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.flow.Congestion, model)
+	f.Add("loss_events", l.rate(), "per packet", "packets were lost %.0f times of late, once in %s packets", l.events, every)
+	f.Add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.flow.Congestion, model)
 	v.addSending(f)
 	return f
 }
@@ -59,7 +59,7 @@ func fullPath(v *view) *diagnose.Finding {
 			unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT), v.goodput)
 		v.addSending(f)
 		return f
-	case diagnose.IsBBR(v.flow.Congestion) && agrees(unit.Rate(8*float64(v.last().TCP.PacingRate)), v.goodput):
+	case diagnose.IsBBR(v.flow.Congestion) && diagnose.Agrees(unit.Rate(8*float64(v.last().TCP.PacingRate)), v.goodput):
 		f := v.found(diagnose.PathCapacity, sure(),
 			"fullbore diagnose measures the path itself; this rests on what BBR believes",
 			"BBR sends at %v, the rate at which it has seen the path deliver, and data waits behind it. So the path gives no more, whether by its capacity or by what others leave.", v.goodput)

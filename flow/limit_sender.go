@@ -23,7 +23,7 @@ func pacingCap(v *view) *diagnose.Finding {
 	f := v.found(diagnose.PacingCap, sure(true, v.share(drained) < 0.5),
 		"let the program ask for more, or not at all (SO_MAX_PACING_RATE)",
 		"The program asked for at most %v (SO_MAX_PACING_RATE), and that is what it gets.", rate)
-	add(f, "max_pacing_rate", float64(rate), "b/s", "highest rate that was asked for: %v with headers", rate)
+	f.Add("max_pacing_rate", float64(rate), "b/s", "highest rate that was asked for: %v with headers", rate)
 	v.addSending(f)
 	return f
 }
@@ -47,11 +47,11 @@ func senderBuffer(v *view) *diagnose.Finding {
 		why = fmt.Sprintf("it is below the maximum of %v, yet does not grow: the program has fixed it (SO_SNDBUF)", v.bounds.send)
 		action = "let the program leave SO_SNDBUF alone"
 	}
-	f := v.found(diagnose.SenderBuffer, sure(agrees(carries, v.goodput), v.sndbuf > 0.5, full || v.growth(sendBuffer) < 1.05), action,
+	f := v.found(diagnose.SenderBuffer, sure(diagnose.Agrees(carries, v.goodput), v.sndbuf > 0.5, full || v.growth(sendBuffer) < 1.05), action,
 		"The sender has nothing left to send although both windows are open: its buffer of %v on a round trip of %s makes about %v. No more fits in because %s.",
 		buffer, unit.Milliseconds(v.rtt), carries, why)
-	add(f, "send_buffer", float64(buffer), "B", "send buffer: %v", buffer)
-	add(f, "buffer_rate", float64(carries), "b/s", "what it keeps in flight makes %v (5/6 of it, on average, a round trip)", carries)
+	f.Add("send_buffer", float64(buffer), "B", "send buffer: %v", buffer)
+	f.Add("buffer_rate", float64(carries), "b/s", "what it keeps in flight makes %v (5/6 of it, on average, a round trip)", carries)
 	v.addSending(f)
 	return v.predict(f, 2*v.goodput, "with a send buffer twice as large, as far as the path and the receiver's window carry it")
 }
@@ -91,5 +91,5 @@ func (v *view) addRoom(f *diagnose.Finding) {
 	if room <= 0 { // shut, or not told by kernels before 5.4
 		return
 	}
-	add(f, "tcp_windows", room, "B", "TCP itself would let %v be on its way, as its windows stand: %v", size(room), diagnose.WindowRate(size(room), v.rtt))
+	f.Add("tcp_windows", room, "B", "TCP itself would let %v be on its way, as its windows stand: %v", size(room), diagnose.WindowRate(size(room), v.rtt))
 }

@@ -48,7 +48,7 @@ func receiverWindow(v *view) *diagnose.Finding {
 		if !scaled {
 			why = "no window scale was agreed: one end does not offer it, or something on the path strips it"
 		}
-		f = v.found(diagnose.WindowScale, sure(true, agrees(carries, v.goodput), !scaled),
+		f = v.found(diagnose.WindowScale, sure(true, diagnose.Agrees(carries, v.goodput), !scaled),
 			"check net.ipv4.tcp_window_scaling on both ends (and the third value of tcp_rmem at the receiver), then firewalls on the path",
 			"The sender waits for the receiver: a window of %v a round trip of %s makes %v. The window cannot be larger because %s.", size(median), unit.Milliseconds(v.rtt), carries, why)
 	case shut > 0.05 || shrunk || low < 0.5*high || late:
@@ -56,16 +56,16 @@ func receiverWindow(v *view) *diagnose.Finding {
 			"look at what the receiving program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster",
 			"The sender waits for the receiver, whose window moves between %v and %v: it fills up because the receiving program reads only %v.", size(low), size(high), v.goodput)
 	default:
-		f = v.found(diagnose.ReceiverBuffer, sure(steady && !v.queued(), agrees(carries, v.goodput) && !v.queued(), v.rwnd > 0.8),
+		f = v.found(diagnose.ReceiverBuffer, sure(steady && !v.queued(), diagnose.Agrees(carries, v.goodput) && !v.queued(), v.rwnd > 0.8),
 			"raise the maximum of the receive buffer at the receiver (on Linux the third value of net.ipv4.tcp_rmem, unless the program sets SO_RCVBUF); watch there to be sure that its program reads in time",
 			"The sender waits for the receiver: its window stays at %v, and one window a round trip of %s makes %v.", size(median), unit.Milliseconds(v.rtt), carries)
 		v.predict(f, 2*v.goodput, "with a receive buffer twice as large, as far as the path carries it")
 	}
-	add(f, "window", median, "B", "the receiver offers a window of %v", size(median))
-	add(f, "window_low", low, "B", "in one sample of ten no more than %v", size(low))
-	add(f, "window_high", high, "B", "in one of ten %v or more", size(high))
-	add(f, "window_widest", float64(v.widest), "B", "%v at most since it is watched", unit.Size(v.widest))
-	addShare(f, "window_shut", shut, "of the time it was shut")
+	f.Add("window", median, "B", "the receiver offers a window of %v", size(median))
+	f.Add("window_low", low, "B", "in one sample of ten no more than %v", size(low))
+	f.Add("window_high", high, "B", "in one of ten %v or more", size(high))
+	f.Add("window_widest", float64(v.widest), "B", "%v at most since it is watched", unit.Size(v.widest))
+	f.AddShare("window_shut", shut, "of the time it was shut")
 	v.addSending(f)
 	return f
 }
@@ -158,8 +158,8 @@ func receiveBuffer(v *view) *diagnose.Finding {
 			size(window), unit.Milliseconds(v.rtt), unit.Size(last.Mem.RecvBuf))
 		f.Action = "let the program leave SO_RCVBUF alone; watch the sender to be sure"
 	}
-	add(f, "receive_buffer", float64(last.Mem.RecvBuf), "B", "receive buffer: %v", unit.Size(last.Mem.RecvBuf))
-	add(f, "used", used, "B", "%v arrive in a round trip", size(used))
+	f.Add("receive_buffer", float64(last.Mem.RecvBuf), "B", "receive buffer: %v", unit.Size(last.Mem.RecvBuf))
+	f.Add("used", used, "B", "%v arrive in a round trip", size(used))
 	v.addReceiving(f)
 	return v.predict(f, 2*v.goodput, "with a receive buffer twice as large, as far as the path carries it")
 }
