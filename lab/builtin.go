@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"sync"
+
+	"github.com/fullbore/fullbore/near"
 )
 
 //go:embed scenarios/*.yaml
@@ -42,5 +44,5 @@ func builtin(name string) (*Scenario, error) {
 		}
 		names = append(names, scenario.Name)
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s: see fullbore lab list, or name a .yaml file", name, didYouMean(name, names))
+	return nil, fmt.Errorf("unknown scenario %q%s: see fullbore lab list, or name a .yaml file", name, near.DidYouMean(name, names))
 }

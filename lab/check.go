@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fullbore/fullbore/near"
 )
 
 // Causes that a scenario may expect: the identifiers of the design, which
@@ -61,7 +63,7 @@ func (s *Scenario) check(root ast.Node) error {
 		c.reject(t.Flows < 1 || t.Flows > maxFlows, at+".flows", "flows %d is not within 1 and %d", t.Flows, maxFlows)
 	}
 	if cause := s.Expect.Cause; cause != "" {
-		c.reject(!slices.Contains(causes, cause), "expect.cause", "unknown cause %q%s", cause, didYouMean(cause, causes))
+		c.reject(!slices.Contains(causes, cause), "expect.cause", "unknown cause %q%s", cause, near.DidYouMean(cause, causes))
 	}
 	return errors.Join(c.found...)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fullbore/fullbore/near"
 )
 
 // maxFile bounds what is read of a scenario file. Hardly any has more than 1 KB,
@@ -147,7 +149,7 @@ func reword(err yaml.Error) string {
 		if slices.Contains(all, key) {
 			return fmt.Sprintf("key %q does not belong here", key)
 		}
-		return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, all))
+		return fmt.Sprintf("unknown key %q%s", key, near.DidYouMean(key, all))
 	case errors.As(err, &mistyped):
 		return fmt.Sprintf("expected %s, not %q", kindOf(mistyped.DstType), mistyped.GetToken().Value)
 	}
