@@ -21,6 +21,9 @@ func (m *Manager) Apply(ctx context.Context, id string, settings []Setting) erro
 		if l.bad != nil { // it may hold what this set would touch
 			return l.bad
 		}
+		if err := l.guard(set); err != nil {
+			return err
+		}
 		before := *set
 		before.Values = slices.Clone(set.Values)
 		touch, err := l.plan(set, settings)
@@ -36,6 +39,7 @@ type step struct {
 	tunable  string
 	from, to string
 	needsSet bool // it is not there already
+	sinks    bool // a size that becomes smaller
 }
 
 // plan checks the settings against every rule and enters them in the set; the
@@ -54,26 +58,53 @@ func (l *ledger) plan(set *Set, settings []Setting) ([]step, error) {
 		if err := l.free(set, s.Tunable); err != nil {
 			return nil, err
 		}
-		now, err := l.knobs.Get(s.Tunable)
+		v := set.value(s.Tunable)
+		if v == nil {
+			first, err := l.firstTouch(s.Tunable)
+			if err != nil {
+				return nil, err
+			}
+			set.Values = append(set.Values, *first)
+			v = &set.Values[len(set.Values)-1]
+		}
+		now, ours, err := l.still(set, v)
 		if err != nil {
 			return nil, err
 		}
-		v := set.value(s.Tunable)
-		if v == nil {
-			set.Values = append(set.Values, Value{Tunable: s.Tunable, Old: now, New: now, State: Reverted})
-			v = &set.Values[len(set.Values)-1]
-		}
-		if v.State == Lost || !v.ours(now) {
+		if v.State == Lost || !ours {
 			v.State = Lost
+			if now == "" {
+				return nil, fmt.Errorf("%s is of another or of nothing now: %w", s.Tunable, ErrLost)
+			}
 			return nil, fmt.Errorf("%s is %q now, which change set %s did not set: %w", s.Tunable, now, set.ID, ErrLost)
 		}
 		if known.Rising && tunable.Lowers(v.Old, to) {
 			return nil, fmt.Errorf("%w: %s %q would be lower than %q, which is what the host had", ErrRefused, s.Tunable, to, v.Old)
 		}
 		v.Prior, v.New, v.State = now, to, Applying
-		steps = append(steps, step{s.Tunable, now, to, now != to})
+		steps = append(steps, step{s.Tunable, now, to, now != to, known.Rising && tunable.Lowers(now, to)})
 	}
-	return steps, nil
+	return orderSteps(steps), nil
+}
+
+// firstTouch is what the journal is to have of a tunable before it is touched.
+func (l *ledger) firstTouch(name string) (*Value, error) {
+	device, err := l.identify(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrRefused, name, err)
+	}
+	now, err := l.knobs.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	v := &Value{Tunable: name, Old: now, New: now, State: Reverted, Device: device}
+	if homeOf(name) == inSysctl {
+		v.AtBoot = &Source{}
+		if a := readBoot(l.root, nil).of(name); a != nil && !a.negative {
+			*v.AtBoot = a.source()
+		}
+	}
+	return v, nil
 }
 
 // apply writes the set down, then touches the host. When anything fails, what
@@ -145,16 +176,15 @@ func (m *Manager) PutBack(ctx context.Context, id string, tunables ...string) er
 func (l *ledger) putBack(set *Set, tunables []string) error {
 	var back []*Value
 	var lost []string
-	for i := range set.Values {
-		v := &set.Values[i]
+	for _, v := range set.backwards() {
 		if v.State == Reverted || len(tunables) > 0 && !slices.Contains(tunables, v.Tunable) {
 			continue
 		}
-		now, err := l.knobs.Get(v.Tunable)
+		now, ours, err := l.still(set, v)
 		if err != nil {
 			return err
 		}
-		if v.State == Lost || !v.ours(now) {
+		if v.State == Lost || !ours {
 			v.State = Lost
 			lost = append(lost, v.Tunable)
 			continue
@@ -198,6 +228,9 @@ func permitted(name, value string) (*tunable.Tunable, error) {
 	}
 	if known.Leave != "" {
 		return nil, fmt.Errorf("%w: %s is never changed: %s", ErrRefused, name, known.Leave)
+	}
+	if _, instance := tunable.Split(name); known.Scope.Instanced() && instance == "" {
+		return nil, fmt.Errorf("%w: %s is one of each %s: say which, such as %s@NAME", ErrRefused, name, known.Scope, name)
 	}
 	if err := known.Check(value); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)

@@ -48,6 +48,8 @@ type Set struct {
 	// Elsewhere: it is kept, but its tunables are those of another network
 	// namespace. In the answer of List only.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Booted: it is kept, and the host was booted since. In the answer of List only.
+	Booted bool `json:"booted,omitempty"`
 }
 
 // Open reports whether the set still reverts by itself.
@@ -84,7 +86,13 @@ type Value struct {
 	// Prior is what this set had set before New, while it is not certain which
 	// of the two the host has.
 	Prior string `json:"prior,omitempty"`
-	Now   string `json:"now,omitempty"` // what the host has, in the answer of List only
+	// AtBoot is what set the tunable at every boot when this set first touched
+	// it. Absent where that is not known: of other tunables than those of
+	// sysctl.d(5), and in journals of older versions.
+	AtBoot *Source `json:"at_boot,omitempty"`
+	Device *Device `json:"device,omitempty"` // the interface it is of, if it is of one
+	Now    string  `json:"now,omitempty"`    // what the host has, in the answer of List only
+	Drift  string  `json:"drift,omitempty"`  // how the host has come away from the set, in words, in the answer of List only
 }
 
 // ours reports whether the host has a value that this set, and not someone

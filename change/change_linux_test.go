@@ -78,8 +78,8 @@ func TestApplyConfirmRevert(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	set := get(t, m, id)
 	want := []Value{
-		{Tunable: rmem, Old: before[rmem], New: bigger, State: Live, Now: bigger},
-		{Tunable: idle, Old: "1", New: "0", State: Live, Now: "0"},
+		{Tunable: rmem, Old: before[rmem], New: bigger, State: Live, AtBoot: &Source{}, Now: bigger},
+		{Tunable: idle, Old: "1", New: "0", State: Live, AtBoot: &Source{}, Now: "0"},
 	}
 	if diff := cmp.Diff(want, set.Values); diff != "" || set.State != Confirmed {
 		t.Errorf("state %s (-want +got):\n%s", set.State, diff)

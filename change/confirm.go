@@ -55,7 +55,7 @@ func (l *ledger) persistLater(set *Set) error {
 		if v.State != Live {
 			continue
 		}
-		now, err := l.knobs.Get(v.Tunable)
+		now, err := l.look(set, &v)
 		if err != nil {
 			return err
 		}
@@ -79,11 +79,11 @@ func (l *ledger) settle(set *Set) error {
 		case Lost:
 			lost = append(lost, v.Tunable)
 		case Live:
-			now, err := l.knobs.Get(v.Tunable)
-			if err != nil {
+			now, err := l.look(set, v)
+			if err != nil && !errors.Is(err, errGone) {
 				return err
 			}
-			if now == v.New {
+			if err == nil && now == v.New {
 				kept++
 				continue
 			}
@@ -118,6 +118,12 @@ func (l *ledger) persist(set *Set) error {
 		return fmt.Errorf("%w: settings at boot are for the first network namespace, and this is another: confirm without persisting, and let what makes this namespace set them", ErrRefused)
 	}
 	before := *set
+	if err := l.persistable(set); err != nil {
+		if before.Open() { // time to do something about it
+			err = errors.Join(err, l.renew(set))
+		}
+		return err
+	}
 	if set.Open() {
 		// After a crash, and a boot with the drop-in, this tells that live
 		// values may be the set's.
@@ -134,7 +140,7 @@ func (l *ledger) persist(set *Set) error {
 	if err != nil {
 		return errors.Join(err, l.save(&before))
 	}
-	set.Note = sentence(set.Note, l.overridden(set))
+	set.Note = sentence(set.Note, l.byHand(set))
 	if err := l.save(set); err != nil {
 		return errors.Join(err, restore(), l.save(&before))
 	}

@@ -4,94 +4,210 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// dropIn is the file that settings which outlive a boot are kept in. Files of
-// sysctl.d(5) are read in the order of their names, and this one comes after
-// 99-sysctl.conf, which is the administrator's /etc/sysctl.conf.
-const dropIn = "etc/sysctl.d/99-zz-fullbore.conf"
+// The files that values which outlive a boot are kept in. Files of both kinds
+// are read in the order of their names, and sysctl's comes after 99-sysctl.conf,
+// which is the administrator's /etc/sysctl.conf.
+const (
+	sysctlFile = "etc/sysctl.d/99-zz-fullbore.conf"
+	udevFile   = "etc/udev/rules.d/99-zz-fullbore.rules"
+)
 
-// publish makes the drop-in say what all confirmed and persisted sets say. The
-// result puts the file back as it was.
-func (l *ledger) publish() (restore func() error, err error) {
-	path := filepath.Join(l.root, dropIn)
-	former, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if err == nil && !bytes.HasPrefix(former, []byte(l.heading())) {
-		return nil, fmt.Errorf("%w: %s is not made from the change sets in %s: move it away, or use the FULLBORE_STATE that it was made with", ErrRefused, path, l.dir)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("make directory for settings: %w", err)
-	}
-	if err := l.replace(path, l.settings()); err != nil {
-		return nil, err
-	}
-	return func() error { return l.replace(path, former) }, nil
+// dropIn is one of our files.
+type dropIn struct {
+	path string
+	line func(*Value) string      // "": the value is kept in another file
+	form func(line string) string // in which lines that say the same are the same; "": says nothing
 }
 
-// withdraw takes out of the drop-in what no confirmed and persisted set says
-// any more. A drop-in of other change sets is left alone.
-func (l *ledger) withdraw() error {
-	path := filepath.Join(l.root, dropIn)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// dropIns are all of them, in the order in which they are written.
+var dropIns = []dropIn{
+	{sysctlFile, sysctlLine, sysctlForm},
+	{udevFile, udevLine, udevForm},
+}
+
+func sysctlLine(v *Value) string {
+	if homeOf(v.Tunable) != inSysctl {
+		return ""
+	}
+	return v.Tunable + " = " + v.New
+}
+
+func sysctlForm(line string) string {
+	for _, a := range parseSettings("", line) {
+		return fmt.Sprint(a.key, " ", a.negative, " ", a.value)
+	}
+	return ""
+}
+
+func udevLine(v *Value) string {
+	if homeOf(v.Tunable) != inUdev {
+		return ""
+	}
+	return udevRule(v)
+}
+
+func udevForm(line string) string {
+	if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+		return ""
+	}
+	return line
+}
+
+// render gives our files as they are to be when extra, if it is not nil, stands
+// in for the set of its id; by their paths under the root.
+func (l *ledger) render(extra *Set) (map[string][]byte, error) {
+	sets := slices.Clone(l.sets)
+	for i, set := range sets {
+		if extra != nil && set.ID == extra.ID {
+			sets[i] = extra
+		}
+	}
+	files := map[string][]byte{}
+	for _, d := range dropIns {
+		former, err := l.former(d)
+		if err != nil {
+			return nil, err
+		}
+		files[d.path] = d.text(l.heading(), sets, d.foreign(former, l.sets))
+	}
+	return files, nil
+}
+
+// former is what a file of ours says; nil if it is not there. One that is not
+// made from these change sets is an error.
+func (l *ledger) former(d dropIn) ([]byte, error) {
+	path := filepath.Join(l.root, d.path)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	want := l.settings()
-	if !bytes.HasPrefix(text, []byte(l.heading())) || bytes.Equal(text, want) {
-		return nil
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSettings))
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	if l.bad != nil { // what it says may be in there
-		return fmt.Errorf("cannot tell what is to stay in %s: %w", path, l.bad)
+	if !bytes.HasPrefix(text, []byte(l.heading())) {
+		return nil, fmt.Errorf("%w: %s is not made from the change sets in %s: move it away, or use the FULLBORE_STATE that it was made with", ErrRefused, path, l.dir)
 	}
-	return l.replace(path, want)
+	return text, nil
 }
 
-// replace writes the file, or removes it when there is nothing to write.
-func (l *ledger) replace(path string, text []byte) error {
+// publish makes our files say what all confirmed and persisted sets say. The
+// result puts them back as they were.
+func (l *ledger) publish() (restore func() error, err error) {
+	files, err := l.render(nil)
+	if err != nil {
+		return nil, err
+	}
+	former := map[string][]byte{}
+	restore = func() error {
+		var failed []error
+		for _, d := range slices.Backward(dropIns) {
+			if was, ok := former[d.path]; ok {
+				failed = append(failed, l.replace(d.path, was))
+			}
+		}
+		return errors.Join(failed...)
+	}
+	for _, d := range dropIns {
+		was, err := l.former(d)
+		if err != nil {
+			return nil, errors.Join(err, restore())
+		}
+		if bytes.Equal(was, files[d.path]) {
+			continue
+		}
+		former[d.path] = was
+		if err := l.replace(d.path, files[d.path]); err != nil {
+			return nil, errors.Join(err, restore())
+		}
+	}
+	return restore, nil
+}
+
+// withdraw takes out of our files what no confirmed and persisted set says any
+// more. Files of other change sets are left alone.
+func (l *ledger) withdraw() error {
+	for _, d := range dropIns {
+		text, err := l.former(d)
+		if errors.Is(err, ErrRefused) || err == nil && text == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		want := d.text(l.heading(), l.sets, d.foreign(text, l.sets))
+		if bytes.Equal(text, want) {
+			continue
+		}
+		if l.bad != nil { // what it says may be in there
+			return fmt.Errorf("cannot tell what is to stay in /%s: %w", d.path, l.bad)
+		}
+		if err := l.replace(d.path, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace writes a file under the root, or removes it when there is nothing to
+// write.
+func (l *ledger) replace(name string, text []byte) error {
+	path := filepath.Join(l.root, name)
 	if len(text) > 0 {
+		if err := makeDir(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("make directory for settings: %w", err)
+		}
 		if err := l.write(path, text); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err // it says "remove" and the path
 	}
 	return syncDir(filepath.Dir(path))
 }
 
-// heading begins every drop-in made from this directory's change sets.
+// heading begins every file made from this directory's change sets.
 func (l *ledger) heading() string {
 	return fmt.Sprintf("# Written by fullbore from the change sets in %s.\n", l.dir)
 }
 
-// settings is the text of the drop-in; nothing when no set is persisted. Where
-// several sets have the same tunable, the newest counts.
-func (l *ledger) settings() []byte {
+// text is what the file is to say; nothing when no set is persisted. Where
+// several sets have the same tunable, the newest counts. Lines of someone else
+// stay, and after ours, as if they stood in a file of their own.
+func (d dropIn) text(heading string, sets []*Set, foreign []string) []byte {
 	newest := map[string]*Set{}
-	for _, set := range l.sets {
+	for _, set := range sets {
 		for _, v := range set.persisted() {
-			newest[v.Tunable] = set
+			if d.line(&v) != "" {
+				newest[v.Tunable] = set
+			}
 		}
 	}
-	if len(newest) == 0 {
+	if len(newest) == 0 && len(foreign) == 0 {
 		return nil
 	}
 	var text strings.Builder
-	text.WriteString(l.heading())
-	text.WriteString("# Changes by hand are lost. To undo one: fullbore revert ID\n")
-	for _, set := range l.sets {
+	text.WriteString(heading)
+	text.WriteString("# To undo a change: fullbore revert ID. Lines of your own belong into a file of your own.\n")
+	for _, set := range sets {
 		heading := fmt.Sprintf("\n# %s, begun %s: %s\n", set.ID, set.Created.UTC().Format(time.DateTime+" UTC"), set.Reason)
 		for _, v := range set.persisted() {
 			if newest[v.Tunable] != set {
@@ -99,10 +215,35 @@ func (l *ledger) settings() []byte {
 			}
 			text.WriteString(heading)
 			heading = ""
-			fmt.Fprintf(&text, "%s = %s\n", v.Tunable, v.New)
+			text.WriteString(d.line(&v) + "\n")
 		}
 	}
+	if len(foreign) > 0 {
+		text.WriteString("\n# Of no change set: someone wrote this here, and it stays.\n")
+		text.WriteString(strings.Join(foreign, "\n") + "\n")
+	}
 	return []byte(text.String())
+}
+
+// foreign gives the lines of a file that say what none of the sets that are
+// kept, or were just cut short, has ever wanted.
+func (d dropIn) foreign(text []byte, sets []*Set) []string {
+	ours := map[string]bool{}
+	for _, set := range sets {
+		for _, v := range set.Values {
+			if line := d.line(&v); line != "" && set.Kept() {
+				ours[d.form(line)] = true
+			}
+		}
+	}
+	var foreign []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if form := d.form(line); line != "" && form != "" && !ours[form] {
+			foreign = append(foreign, line)
+		}
+	}
+	return foreign
 }
 
 // persisted gives the values that are to be set at every boot.
@@ -117,4 +258,14 @@ func (s *Set) persisted() []Value {
 		}
 	}
 	return values
+}
+
+// says reports whether the file's text has a line that says the same.
+func (d dropIn) says(text []byte, line string) bool {
+	for other := range strings.Lines(string(text)) {
+		if d.form(other) == d.form(line) {
+			return true
+		}
+	}
+	return false
 }

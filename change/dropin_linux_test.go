@@ -54,7 +54,7 @@ func TestPersistMergesAndWithdraws(t *testing.T) {
 	}
 	_, err = m.Revert(t.Context(), first)
 	must(t, err)
-	if _, err := os.Stat(filepath.Join(w.root, dropIn)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(w.root, sysctlFile)); !os.IsNotExist(err) {
 		t.Errorf("an empty drop-in was left (%v)", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestPersistFailsWhole(t *testing.T) {
 			write(t, filepath.Join(w.root, "etc/sysctl.d"), "")
 		}, "not a directory"},
 		{"a drop-in of another", func(t *testing.T, w *world) {
-			write(t, filepath.Join(w.root, dropIn), "net.ipv4.tcp_sack = 1\n")
+			write(t, filepath.Join(w.root, sysctlFile), "net.ipv4.tcp_sack = 1\n")
 		}, "not made from the change sets"},
 		{"another namespace", func(_ *testing.T, w *world) { w.namespace = "net:cookie:7" }, "another"},
 	} {
@@ -78,12 +78,12 @@ func TestPersistFailsWhole(t *testing.T) {
 			tc.prepare(t, w)
 			m := w.manager(t)
 			id := begin(t, m, Setting{rmem, bigger})
-			before, _ := os.ReadFile(filepath.Join(w.root, dropIn))
+			before, _ := os.ReadFile(filepath.Join(w.root, sysctlFile))
 			err := m.Confirm(t.Context(), id, true)
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Fatalf("error is %v, want one that says %q", err, tc.says)
 			}
-			after, _ := os.ReadFile(filepath.Join(w.root, dropIn))
+			after, _ := os.ReadFile(filepath.Join(w.root, sysctlFile))
 			if set := get(t, m, id); set.State != Live || set.Persist || string(before) != string(after) {
 				t.Errorf("not as before: %s, persist %v, drop-in:\n%s", set.State, set.Persist, after)
 			}
@@ -93,33 +93,3 @@ func TestPersistFailsWhole(t *testing.T) {
 	}
 }
 
-func TestOverridden(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		files map[string]string
-		says  string // "" nothing
-	}{
-		{"nothing else", nil, ""},
-		{"an earlier file", map[string]string{"usr/lib/sysctl.d/50-x.conf": "net.ipv4.tcp_rmem = 1 2 3\n"}, ""},
-		{"a later file with the same value", map[string]string{"etc/sysctl.d/99-zzz.conf": "net.ipv4.tcp_rmem=4096\t131072\t67108864\n"}, ""},
-		{"a later file", map[string]string{"run/sysctl.d/99-zzz.conf": "-net/ipv4/tcp_rmem = 1 2 3\n"}, "run/sysctl.d/99-zzz.conf sets net.ipv4.tcp_rmem"},
-		{"a later comment", map[string]string{"etc/sysctl.d/99-zzz.conf": "# net.ipv4.tcp_rmem = 1 2 3\n; net.ipv4.tcp_rmem = 1\n"}, ""},
-		{"a later pattern", map[string]string{"etc/sysctl.d/99-zzz.conf": "net.ipv4.* = 1\n"}, ""},
-		{"a later file, masked", map[string]string{"usr/lib/sysctl.d/99-zzz.conf": "net.ipv4.tcp_rmem = 1 2 3\n", "etc/sysctl.d/99-zzz.conf": ""}, ""},
-		{"sysctl.conf", map[string]string{"etc/sysctl.conf": "net.ipv4.tcp_rmem = 1 2 3\n"}, "sysctl --system"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t.TempDir())
-			for name, text := range tc.files {
-				write(t, filepath.Join(w.root, name), text)
-			}
-			m := w.manager(t)
-			id := begin(t, m, Setting{rmem, bigger})
-			must(t, m.Confirm(t.Context(), id, true))
-			set := get(t, m, id)
-			if set.State != Confirmed || (tc.says == "") != (set.Note == "") || !strings.Contains(set.Note, tc.says) {
-				t.Errorf("state %s, note %q, want one that says %q", set.State, set.Note, tc.says)
-			}
-		})
-	}
-}

@@ -37,10 +37,10 @@ func journalPath(dir, id string) string { return filepath.Join(dir, id+".json") 
 // encode writes a set as its journal.
 func encode(set *Set) ([]byte, error) {
 	j := journal{Schema: schema, Set: *set}
-	j.Elsewhere = false
+	j.Elsewhere, j.Booted = false, false
 	j.Values = slices.Clone(set.Values)
 	for i := range j.Values {
-		j.Values[i].Now = ""
+		j.Values[i].Now, j.Values[i].Drift = "", ""
 	}
 	data, err := json.MarshalIndent(j, "", "  ")
 	return append(data, '\n'), err
@@ -85,8 +85,12 @@ func (s *Set) check() error {
 		if !slices.Contains([]State{Applying, Live, Reverted, Lost}, v.State) {
 			return fmt.Errorf("%.40s: state %.40q is unknown", v.Tunable, v.State)
 		}
-		if v.Old == "" || v.New == "" || v.Now != "" {
+		if v.Old == "" || v.New == "" || v.Now != "" || v.Drift != "" {
 			return fmt.Errorf("%.40s: a value is missing, or one too many", v.Tunable)
+		}
+		// It becomes part of a rule that udev carries out.
+		if v.Device != nil && v.Device.MAC != "" && !macs.MatchString(v.Device.MAC) {
+			return fmt.Errorf("%.40s: %.40q is not a hardware address", v.Tunable, v.Device.MAC)
 		}
 	}
 	return nil
@@ -158,6 +162,27 @@ func writeDurably(path string, data []byte) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// makeDir makes a directory and those above it, durably.
+func makeDir(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	above := filepath.Dir(path)
+	if above != path {
+		if err := makeDir(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// If it is there but is no directory, this says so.
+	if _, err := os.ReadDir(path); err != nil {
+		return err
+	}
+	return syncDir(above)
 }
 
 // newID makes the id of a change set that begins now.

@@ -6,10 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/host"
@@ -50,6 +47,9 @@ type Manager struct {
 	// this process no longer can. The default is the function of that name;
 	// StartDetachedWatchdog is for sets that another process will confirm.
 	StartWatchdog func(dir, id string) error
+	// Rewatch is called by List for a live set whose watchdog has died. The
+	// default is StartDetachedWatchdog.
+	Rewatch func(dir, id string) error
 
 	dir   string
 	knobs Knobs
@@ -62,6 +62,8 @@ type Manager struct {
 	patience  time.Duration // with another holder of the lock
 	root      string        // what stands before /etc/sysctl.d
 	write     func(path string, data []byte) error
+	device    func(name string) (Device, error)
+	watched   func(dir, id string) bool // whether a watchdog watches the set
 }
 
 var _ Host = (*Manager)(nil)
@@ -74,10 +76,11 @@ func NewManager(dir string, knobs Knobs) (*Manager, error) {
 		return nil, fmt.Errorf("find change sets: %w", err)
 	}
 	return &Manager{
-		StartWatchdog: StartWatchdog,
-		dir:           dir, knobs: knobs,
+		StartWatchdog: StartWatchdog, Rewatch: StartDetachedWatchdog,
+		dir: dir, knobs: knobs,
 		now: time.Now, bootID: host.BootID, namespace: host.Namespace, bootsHere: host.BootsHere,
 		patience: lockWait, root: "/", write: writeDurably,
+		device: findDevice, watched: watched,
 	}, nil
 }
 
@@ -125,36 +128,8 @@ func (m *Manager) Renew(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return l.renew(set)
+		return errors.Join(l.renew(set), l.guard(set))
 	})
-}
-
-// List gives all change sets, newest first, having reverted those whose
-// deadline has passed. An error names journals that cannot be read; the others
-// are given all the same.
-func (m *Manager) List(ctx context.Context) ([]Set, error) {
-	expired := m.Expire(ctx)
-	if errors.Is(expired, fs.ErrPermission) {
-		expired = nil // anyone may look
-	}
-	sets, bad := readAll(m.dir)
-	l := &ledger{Manager: m}
-	l.boot, _ = m.bootID()
-	l.namespace, _ = m.namespace()
-	list := make([]Set, 0, len(sets))
-	for _, set := range slices.Backward(sets) {
-		set.Elsewhere = set.Kept() && !l.here(set)
-		if set.Kept() && !set.Elsewhere {
-			for i := range set.Values {
-				set.Values[i].Now, _ = m.knobs.Get(set.Values[i].Tunable)
-			}
-		}
-		list = append(list, *set)
-	}
-	if bad != nil {
-		return list, bad
-	}
-	return list, expired
 }
 
 // ledger is every journal of the directory, read under its lock.
@@ -175,7 +150,7 @@ func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
 	if l.namespace, err = m.namespace(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+	if err := makeDir(m.dir); err != nil {
 		return fmt.Errorf("make directory for change sets: %w", err)
 	}
 	unlock, err := lock(ctx, m.dir, m.patience)
@@ -231,7 +206,25 @@ func (l *ledger) open(id string) (*Set, error) {
 	if !set.Open() {
 		return nil, fmt.Errorf("change set %s is %s (%s): %w", id, set.State, set.Note, ErrClosed)
 	}
+	if set.Persist { // persisting it was cut short
+		set.Persist = false
+		if err := errors.Join(l.withdraw(), l.save(set)); err != nil {
+			return nil, err
+		}
+	}
 	return set, nil
+}
+
+// guard sees to it that the set has a watchdog: whatever this process does next
+// may be the last that is heard of it.
+func (l *ledger) guard(set *Set) error {
+	if l.watched(l.dir, set.ID) {
+		return nil
+	}
+	if err := l.StartWatchdog(l.dir, set.ID); err != nil {
+		return fmt.Errorf("%w: the watchdog of change set %s is not running, and nothing is changed without one: %w", ErrRefused, set.ID, err)
+	}
+	return nil
 }
 
 // renew moves the deadline and writes the set down.

@@ -62,15 +62,19 @@ func (l *ledger) expire() error {
 	return errors.Join(failed...)
 }
 
-// overdue reports whether the set is to be closed without being asked.
+// overdue reports whether the set is to be closed without being asked: it is
+// late, or was cut short, since whoever is at it holds the lock.
 func (l *ledger) overdue(set *Set) bool {
 	if set.BootID != l.boot {
 		return set.Open() || set.State == Confirmed && !set.Persist
 	}
-	return set.Open() && l.late(set)
+	return set.Open() && (l.late(set) || set.State == Applying)
 }
 
 func (l *ledger) late(set *Set) bool { return set.BootID != l.boot || !l.now().Before(set.Deadline) }
+
+// cutShort is the note of a set whose process ended amid a change.
+const cutShort = "it was cut short"
 
 func (l *ledger) lateNote(set *Set) string {
 	switch {
@@ -78,6 +82,8 @@ func (l *ledger) lateNote(set *Set) string {
 		return set.Note // a revert that did not come to its end
 	case set.BootID != l.boot:
 		return "the host was booted since"
+	case l.now().Before(set.Deadline):
+		return cutShort
 	default:
 		return fmt.Sprintf("nobody confirmed within %v", set.Within)
 	}
@@ -96,8 +102,7 @@ func (l *ledger) revert(set *Set, note string) error {
 	gone := set.BootID != l.boot && !set.Persist // with the boot, all that was live
 	var failed []error
 	var lost []string
-	for i := range slices.Backward(set.Values) {
-		v := &set.Values[i]
+	for _, v := range set.backwards() {
 		if gone && v.State != Lost {
 			v.State = Reverted
 		}
@@ -139,11 +144,11 @@ func (l *ledger) restore(set *Set, v *Value) error {
 		v.State, v.Prior = Reverted, ""
 		return nil
 	}
-	now, err := l.knobs.Get(v.Tunable)
+	now, ours, err := l.still(set, v)
 	if err != nil {
 		return err
 	}
-	if !v.ours(now) {
+	if !ours {
 		v.State = Lost
 		return nil
 	}

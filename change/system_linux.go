@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/fullbore/fullbore/printable"
@@ -22,7 +21,7 @@ import (
 // something holds meanwhile. It waits a little for another holder, then names
 // it in its error.
 func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(), err error) {
-	path := filepath.Join(dir, "lock")
+	path := lockPath(dir)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, unix.EROFS) { // a set that is late is reverted all the same
 		file, err = os.Open(path)
@@ -130,8 +129,22 @@ func startWatchdog(dir, id string, owned bool) error {
 	return nil
 }
 
-// replaceFile writes beside the file, not in a shared temporary directory, and
-// syncs before it renames.
+// replaceFile writes beside the file and syncs before it renames. There is one
+// name to write to, since nobody else writes at the same time: what a crash
+// leaves of it is overwritten the next time.
 func replaceFile(path string, data []byte) error {
-	return renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(beside, path)
+	}
+	if err != nil {
+		_ = os.Remove(beside) // what has no room is not to take some
+	}
+	return err
 }

@@ -29,4 +29,10 @@ func StartDetachedWatchdog(_, _ string) error {
 	return fmt.Errorf("start watchdog: %w", host.ErrUnsupported)
 }
 
+func holdWatch(_, _ string) (release func()) { return func() {} }
+
+func watched(_, _ string) bool { return false }
+
+func mayWatch(string) bool { return false }
+
 func replaceFile(path string, data []byte) error { return maybe.WriteFile(path, data, 0o644) }

@@ -33,6 +33,7 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 			close(gone)
 		}()
 	}
+	defer holdWatch(m.dir, id)()
 	if _, err := io.WriteString(ready, watching); err != nil {
 		return fmt.Errorf("watch change set: %w", err)
 	}
@@ -85,7 +86,7 @@ func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 		case set.Open() && why != "":
 			err = l.revert(set, why)
 		case whole && set.State == Applying:
-			err = l.revert(set, "it was cut short")
+			err = l.revert(set, cutShort)
 		}
 		open = set.Open()
 		return err

@@ -20,6 +20,8 @@ type world struct {
 	boot      string
 	namespace string
 	watched   []string // sets whose watchdog was started
+	devices   map[string]Device
+	unwatched bool // every watchdog has died, and none can be started
 
 	point  int
 	faults map[int]fault
@@ -101,11 +103,23 @@ func (w *world) manager(t testing.TB) *Manager {
 		t.Fatal(err)
 	}
 	m.StartWatchdog = func(dir, id string) error {
+		if w.unwatched {
+			return errFault
+		}
 		w.watched = append(w.watched, id)
 		if dir != w.dir {
 			return fmt.Errorf("watchdog in %s, not %s", dir, w.dir)
 		}
 		return nil
+	}
+	m.Rewatch = m.StartWatchdog
+	m.watched = func(string, string) bool { return !w.unwatched }
+	m.device = func(name string) (Device, error) {
+		d, ok := w.devices[name]
+		if !ok {
+			return d, os.ErrNotExist
+		}
+		return d, nil
 	}
 	m.now = func() time.Time { return w.now }
 	m.bootID = func() (string, error) { return w.boot, nil }
@@ -129,7 +143,7 @@ func (w *world) values() map[string]string { return maps.Clone(w.tunables) }
 
 // dropIn is the text of the drop-in, "" if there is none.
 func (w *world) dropIn(t testing.TB) string {
-	text, err := os.ReadFile(filepath.Join(w.root, dropIn))
+	text, err := os.ReadFile(filepath.Join(w.root, sysctlFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}

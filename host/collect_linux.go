@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -21,7 +23,11 @@ func (f *Facts) system(indexes []int) error {
 	if err := root("/").collect(f, indexes); err != nil {
 		return err
 	}
-	f.devices(indexes)
+	s := root("/").openSession()
+	defer s.close()
+	s.describe(f.Interfaces, indexes)
+	s.linkTunables(f)
+	s.routeTunables(f)
 	return nil
 }
 
@@ -42,6 +48,7 @@ func (r root) collect(f *Facts, indexes []int) error {
 	for i := range f.Interfaces {
 		r.describe(&f.Interfaces[i], indexes[i])
 	}
+	f.Managers = r.managers()
 	return r.tunables(f)
 }
 
@@ -107,27 +114,123 @@ func (r root) describe(i *Interface, number int) {
 	}
 }
 
-// tunables adds the catalogue's tunables that this kernel has, and whether they
-// can be changed.
+// tunables adds the catalogue's tunables that are found in files, and whether
+// they can be changed.
 func (r root) tunables(f *Facts) error {
 	catalogue, err := tunable.Catalogue("linux")
 	if err != nil {
 		return err
 	}
+	s := &session{root: r, socket: -1, why: errors.New("no kernel is asked")}
+	defer s.close()
+	mounts, _ := r.nfsMounts()
 	for _, t := range catalogue {
-		value, err := r.get(t.Name)
-		if err != nil {
-			continue // another version, or hidden in this namespace
-		}
-		f.Tunables[t.Name] = value
-		if r.writable(t.Name) != nil {
-			f.ReadOnly = append(f.ReadOnly, t.Name)
+		switch t.Scope {
+		case tunable.OfInterface, tunable.OfRoute:
+		case tunable.OfMount:
+			for _, m := range mounts {
+				s.add(f, tunable.Join(t.Name, m.dir))
+			}
+		default:
+			s.add(f, t.Name)
 		}
 	}
 	f.Forwards = r.forwards(f.Interfaces)
 	f.WhyNot = whyNot(r.writable("net.ipv4.tcp_rmem"))
 	f.CanChange = f.WhyNot == ""
 	return nil
+}
+
+// add reads a tunable into the facts. One that is not there is left out:
+// another version, another device, or hidden in this namespace.
+func (s *session) add(f *Facts, name string) {
+	value, err := s.get(name)
+	if err != nil {
+		return
+	}
+	f.Tunables[name] = value
+	if s.settable(name) != nil {
+		f.ReadOnly = append(f.ReadOnly, name)
+	}
+	if most, ok := s.most(name); ok {
+		if f.Most == nil {
+			f.Most = map[string]int64{}
+		}
+		f.Most[name] = most
+	}
+}
+
+// maxTuned bounds how many interfaces the facts have tunables of: hosts with
+// containers have hundreds.
+const maxTuned = 64
+
+// linkTunables adds those of interfaces that are up and lead somewhere, real
+// devices first.
+func (s *session) linkTunables(f *Facts) {
+	catalogue, err := tunable.Catalogue("linux")
+	if err != nil {
+		return
+	}
+	for _, i := range tuned(f.Interfaces) {
+		if d, err := s.device(i.Name); err != nil || d.loopback {
+			continue
+		}
+		for _, t := range catalogue {
+			if t.Scope == tunable.OfInterface && ways[t.Name] != nil {
+				s.add(f, tunable.Join(t.Name, i.Name))
+			}
+		}
+	}
+}
+
+// tuned are the interfaces whose tunables the facts have: those that are up,
+// real ones first, then those with an address, then all others.
+func tuned(interfaces []Interface) []Interface {
+	rank := func(i Interface) int {
+		switch {
+		case i.Driver != "":
+			return 0
+		case slices.ContainsFunc(i.Addresses, routable):
+			return 1
+		}
+		return 2
+	}
+	up := slices.DeleteFunc(slices.Clone(interfaces), func(i Interface) bool { return !i.Up || i.Name == "lo" })
+	slices.SortStableFunc(up, func(a, b Interface) int { return cmp.Compare(rank(a), rank(b)) })
+	return up[:min(len(up), maxTuned)]
+}
+
+// routeTunables adds the congestion control of the routes by which bulk data may
+// leave: those that lead beyond the link, and those that have one of their own.
+// In a full table of the Internet only the first routes are looked at.
+func (s *session) routeTunables(f *Facts) {
+	const (
+		most   = 16
+		looked = 1000
+		within = 10 * time.Millisecond
+	)
+	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
+		var found []route
+		seen := 0
+		_ = routes(family, within, func(r route) bool { // what came before an error counts
+			seen++
+			if (r.gateway || r.congestion != "") && r.check() == nil {
+				found = append(found, r)
+			}
+			return seen < looked
+		})
+		for i, r := range found {
+			same := func(o route) bool { return o.to == r.to }
+			name := tunable.Join("route.congctl", r.to.String())
+			if i >= most || slices.IndexFunc(found, same) != i || slices.ContainsFunc(found[i+1:], same) {
+				continue // one of several to there: a name for none of them
+			}
+			f.Tunables[name] = r.algorithm()
+			if s.settable(name) != nil {
+				f.ReadOnly = append(f.ReadOnly, name)
+			}
+		}
+	}
 }
 
 // forwards tells a router or firewall, which stands in two networks with devices

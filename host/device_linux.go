@@ -14,19 +14,8 @@ type ethtoolSocket struct {
 	name string
 }
 
-// Commands (linux/ethtool.h).
-const (
-	ethtoolGRxCsum       = 0x14
-	ethtoolGTxCsum       = 0x16
-	ethtoolGSG           = 0x18
-	ethtoolGTSO          = 0x1e
-	ethtoolGGSO          = 0x23
-	ethtoolGFlags        = 0x25
-	ethtoolGGRO          = 0x2b
-	ethtoolGLinkSettings = 0x4c
-
-	flagLRO = 1 << 15
-)
+// ethtoolGLinkSettings is a command (linux/ethtool.h).
+const ethtoolGLinkSettings = 0x4c
 
 // ask sends a command with its arguments, whose answer takes their place.
 func (e ethtoolSocket) ask(command uint32, data []byte) error {
@@ -44,30 +33,6 @@ func (e ethtoolSocket) ask(command uint32, data []byte) error {
 		return errno
 	}
 	return nil
-}
-
-// offloads are those of Offloads that the kernel tells; nil if none.
-func (e ethtoolSocket) offloads() map[string]bool {
-	commands := map[string]uint32{
-		"rx": ethtoolGRxCsum, "tx": ethtoolGTxCsum, "sg": ethtoolGSG, "tso": ethtoolGTSO,
-		"gso": ethtoolGGSO, "gro": ethtoolGGRO, "lro": ethtoolGFlags,
-	}
-	var on map[string]bool
-	for _, name := range Offloads {
-		value := make([]byte, 8) // struct ethtool_value
-		if e.ask(commands[name], value) != nil {
-			continue
-		}
-		set := binary.NativeEndian.Uint32(value[4:])
-		if name == "lro" {
-			set &= flagLRO
-		}
-		if on == nil {
-			on = map[string]bool{}
-		}
-		on[name] = set != 0
-	}
-	return on
 }
 
 // Of struct ethtool_link_settings.
@@ -100,24 +65,32 @@ func (e ethtoolSocket) autoneg() string {
 	return ""
 }
 
-// devices adds what the kernel tells of the interfaces by itself, in any network
+// describe adds what the kernel tells of the interfaces by itself, in any network
 // namespace: queues, offloads, negotiation. What it does not tell stays empty: a
 // kernel may lack traffic control, a sandbox netlink.
-func (f *Facts) devices(indexes []int) {
-	queues, _ := readQdiscs()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		fd = -1 // then every question is refused
-	} else {
-		defer unix.Close(fd)
-	}
-	for i := range f.Interfaces {
-		one := &f.Interfaces[i]
-		one.Qdiscs = queues[indexes[i]]
-		e := ethtoolSocket{fd, one.Name}
-		one.Offloads = e.offloads()
+func (s *session) describe(interfaces []Interface, indexes []int) {
+	queues, _ := s.queues()
+	for i := range interfaces {
+		one := &interfaces[i]
+		for _, q := range queues[indexes[i]] {
+			one.Qdiscs = append(one.Qdiscs, q.qdisc())
+		}
+		one.Offloads = s.offloads(one.Name)
 		if one.Speed > 0 {
-			one.Autoneg = e.autoneg()
+			one.Autoneg = s.ethtool(one.Name).autoneg()
 		}
 	}
+}
+
+// offloads are those of Offloads that the kernel tells; nil if none.
+func (s *session) offloads(name string) map[string]bool {
+	features, err := s.featuresOf(s.ethtool(name))
+	if err != nil {
+		return nil
+	}
+	on := map[string]bool{}
+	for _, o := range Offloads {
+		on[o], _, _ = offload(o).state(features)
+	}
+	return on
 }

@@ -24,6 +24,7 @@ type Facts struct {
 	Interfaces   []Interface       `json:"interfaces"`
 	Tunables     map[string]string `json:"tunables"`            // present values of the catalogue's tunables, blanks normalised; those of an interface or a mount as "link.mtu@eth0"
 	ReadOnly     []string          `json:"read_only,omitempty"` // those among Tunables that cannot be set here
+	Most         map[string]int64  `json:"most,omitempty"`      // the largest value that the device takes, of those among Tunables where it says so
 	Managers     []Manager         `json:"managers,omitempty"`  // what else sets tunables on this host
 	CanChange    bool              `json:"can_change"`
 	WhyNot       string            `json:"why_not,omitempty"` // if not CanChange, in words

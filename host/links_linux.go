@@ -16,6 +16,7 @@ const (
 	iflaCarrierChanges = 35
 	iflaStats64        = 23
 	iflaInfoKind       = 1
+	iflaMaxMTU         = 51
 )
 
 // ReadLinks reads the counters of all interfaces of the calling thread's network
@@ -54,7 +55,9 @@ func ReadLinks(flows ...[2]netip.Addr) (Links, error) {
 type device struct {
 	index, lower, master int
 	name, kind           string // kind is that of a virtual device: "vlan", "bond", "tun", ...
-	loopback             bool
+	loopback, up         bool
+	mtu, largest         uint32 // bytes; the largest MTU that the device takes, 0: it does not say
+	queue                uint32 // packets (txqueuelen)
 	counters             LinkCounters
 }
 
@@ -116,12 +119,19 @@ func parseLink(message []byte) (device, error) {
 	d := device{
 		index:    int(int32(binary.NativeEndian.Uint32(message[4:]))),
 		loopback: binary.NativeEndian.Uint16(message[2:]) == unix.ARPHRD_LOOPBACK,
+		up:       binary.NativeEndian.Uint32(message[8:])&unix.IFF_UP != 0,
 	}
 	lower := 0
 	for ad.Next() {
 		switch ad.Type() {
 		case unix.IFLA_IFNAME:
 			d.name = ad.String()
+		case unix.IFLA_MTU:
+			d.mtu = ad.Uint32()
+		case iflaMaxMTU:
+			d.largest = ad.Uint32()
+		case unix.IFLA_TXQLEN:
+			d.queue = ad.Uint32()
 		case unix.IFLA_LINK:
 			lower = int(ad.Uint32())
 		case unix.IFLA_MASTER:

@@ -18,7 +18,7 @@ import (
 
 // inNamespace runs test on a thread with a network namespace of its own, which
 // ends with the test.
-func inNamespace(t *testing.T, test func()) {
+func inNamespace(t testing.TB, test func()) {
 	t.Helper()
 	runtime.LockOSThread() // and never unlock
 	ns, err := netns.New()

@@ -35,23 +35,13 @@ const (
 	statsQueue = 3 // struct gnet_stats_queue
 )
 
-// readQdiscs reads all queues of the calling thread's network namespace, by the
-// number of their interface.
-func readQdiscs() (map[int][]Qdisc, error) {
-	kernel, err := openRTNetlink()
-	if err != nil {
-		return nil, err
-	}
-	defer kernel.close()
-	return kernel.qdiscs()
-}
-
-func (r *rtnetlink) qdiscs() (map[int][]Qdisc, error) {
+// qdiscs are all queues, by the number of their interface, the root first.
+func (r *rtnetlink) qdiscs() (map[int][]tc, error) {
 	answers, err := r.dump(unix.RTM_GETQDISC, make([]byte, sizeofTcMsg))
 	if err != nil {
 		return nil, err
 	}
-	all := map[int][]Qdisc{}
+	all := map[int][]tc{}
 	for _, a := range answers {
 		if a.Header.Type != unix.RTM_NEWQDISC {
 			continue
@@ -67,11 +57,10 @@ func (r *rtnetlink) qdiscs() (map[int][]Qdisc, error) {
 			}
 			t.rate = htbRate(t, classes)
 		}
-		q := t.qdisc()
-		if q.Parent == "root" {
-			all[t.index] = append([]Qdisc{q}, all[t.index]...)
+		if t.parent == atRoot {
+			all[t.index] = append([]tc{t}, all[t.index]...)
 		} else {
-			all[t.index] = append(all[t.index], q)
+			all[t.index] = append(all[t.index], t)
 		}
 	}
 	return all, nil
@@ -136,6 +125,7 @@ type tc struct {
 	packets, bytes uint32 // limits
 	drops, backlog uint32
 	fallback       uint32 // of htb: the default class
+	parms          []byte // the kind's own, as the kernel has them
 }
 
 // parseTC reads an RTM_NEWQDISC or RTM_NEWTCLASS message.
@@ -171,6 +161,7 @@ func parseTC(message []byte) (tc, error) {
 	if err := ad.Err(); err != nil {
 		return tc{}, fmt.Errorf("decode queue: %w", err)
 	}
+	t.parms = options
 	if err := t.options(options); err != nil {
 		return tc{}, fmt.Errorf("decode options of %.16q: %w", t.kind, err)
 	}
@@ -251,12 +242,18 @@ func handle(h uint32) string {
 	return fmt.Sprintf("%x:%x", h>>16, h&0xffff)
 }
 
-// parent is what a queue hangs on (TC_H_ROOT, TC_H_INGRESS).
+// What a queue hangs on, beside classes (TC_H_ROOT, TC_H_INGRESS).
+const (
+	atRoot    = math.MaxUint32
+	atIngress = math.MaxUint32 - 14
+)
+
+// parent is what a queue hangs on.
 func parent(h uint32) string {
 	switch h {
-	case math.MaxUint32:
+	case atRoot:
 		return "root"
-	case math.MaxUint32 - 14:
+	case atIngress:
 		return "ingress"
 	}
 	return handle(h)

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/printable"
 )
 
 // rtnetlink is a socket to the kernel's network configuration, of the network
@@ -16,6 +19,7 @@ func openRTNetlink() (*rtnetlink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open rtnetlink: %w", err)
 	}
+	_ = conn.SetOption(netlink.ExtendedAcknowledge, true) // reasons in words, since 4.12
 	return &rtnetlink{conn}, nil
 }
 
@@ -29,9 +33,21 @@ func (r *rtnetlink) dump(kind netlink.HeaderType, body []byte) ([]netlink.Messag
 func (r *rtnetlink) ask(kind netlink.HeaderType, flags netlink.HeaderFlags, body []byte) ([]netlink.Message, error) {
 	answers, err := r.conn.Execute(netlink.Message{Header: netlink.Header{Type: kind, Flags: flags}, Data: body})
 	if err != nil {
-		return nil, fmt.Errorf("ask rtnetlink: %w", err)
+		return nil, fmt.Errorf("ask rtnetlink: %w", inWords(err))
 	}
 	return answers, nil
+}
+
+// inWords is a refusal of the kernel with the reason that it gives.
+func inWords(err error) error {
+	answer, ok := errors.AsType[*netlink.OpError](err)
+	if !ok || answer.Err == nil {
+		return err
+	}
+	if answer.Message == "" {
+		return answer.Err
+	}
+	return fmt.Errorf("%w (%s)", answer.Err, printable.Line(answer.Message))
 }
 
 // attributes gives what follows the fixed header of so many bytes.

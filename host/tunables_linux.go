@@ -14,13 +14,22 @@ import (
 // root is where the system's files are found: "/", or a recorded tree in tests.
 type root string
 
-// Get reads a tunable's present value, blanks normalised. Tunables of the
-// network are those of the calling thread's network namespace.
-func Get(name string) (string, error) { return root("/").get(name) }
+// Get reads a tunable's present value, blanks normalised; one of an interface, a
+// mount or a route by "link.mtu@eth0". Tunables of the network are those of the
+// calling thread's network namespace.
+func Get(name string) (string, error) {
+	s := root("/").openSession()
+	defer s.close()
+	return s.get(name)
+}
 
 // Set writes a tunable and reads it back. An error says what the kernel made of
 // the value; the tunable may have changed all the same.
-func Set(name, value string) error { return root("/").set(name, value) }
+func Set(name, value string) error {
+	s := root("/").openSession()
+	defer s.close()
+	return s.set(name, value)
+}
 
 func (r root) get(name string) (string, error) {
 	path, err := r.tunablePath(name)
@@ -70,18 +79,12 @@ func (r root) tunablePath(name string) (string, error) {
 }
 
 // writable reports, as an error, why this process may not write the tunable.
-// Opening is the whole test, and touches nothing: access(2) does not see
-// read-only mounts on kernels before 5.8, where it is emulated.
 func (r root) writable(name string) error {
 	path, err := r.tunablePath(name)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return plain(err)
-	}
-	return file.Close()
+	return openable(path)
 }
 
 // maxValue bounds what is written, in bytes. The longest values are lists of

@@ -26,20 +26,56 @@ func receiveBuffer(m *maker, h *host.Facts) *idea {
 		return m.fixed(h, rmemMax, "SO_RCVBUF", m.Baseline.Spec.RecvBuf, diagnose.ReceiverBuffer)
 	}
 	buffer := m.within(h, rmem, m.need.receive)
-	why := m.holds() + "; the kernel offers about half of the buffer as window"
+	why := m.holds() + "; the kernel offers about " + offered(h) + " of the buffer as window"
 	i := &idea{answers: []string{diagnose.ReceiverBuffer, diagnose.WindowScale}}
 	i.Idea = fmt.Sprintf("let the receiver's window grow to what the path holds: receive buffers up to %v", buffer)
 	i.Risk = risk(h, rmem)
 	most := 2
-	if h.Tunables[moderate] == "0" { // every buffer keeps its default
+	if !opens(h) || h.Tunables[moderate] == "0" { // every buffer keeps its default
 		most = 1
 	}
 	i.limit = m.windowRate(diagnose.ReceiverWindow(unit.Size(number(h.Tunables[rmem], most))))
-	i.after = m.windowRate(diagnose.ReceiverWindow(buffer))
-	i.Changes = append(i.Changes, m.change(h, rmem, withMax(h.Tunables[rmem], buffer), why)...)
-	i.Changes = append(i.Changes, m.change(h, moderate, "1", "without autotuning every receive buffer keeps its default")...)
+	if opens(h) {
+		i.after = m.windowRate(diagnose.ReceiverWindow(buffer))
+		i.Changes = append(i.Changes, m.change(h, rmem, withMax(h.Tunables[rmem], buffer), why)...)
+		if h.Tunables[moderate] == "0" {
+			i.Changes = append(i.Changes, m.change(h, moderate, "1", "without autotuning every receive buffer keeps its default")...)
+		}
+	} else {
+		usual := min(buffer, m.need.receive)
+		if bound := m.bound(h); bound > 0 {
+			usual = max(min(usual, bound), unit.Size(number(h.Tunables[rmem], 1)))
+		}
+		i.Idea = fmt.Sprintf("open the receiver's window to what the path holds: receive buffers of %v", usual)
+		i.after = m.windowRate(diagnose.ReceiverWindow(usual))
+		i.Changes = append(i.Changes, m.change(h, rmem, fmt.Sprintf("%d %d %d", number(h.Tunables[rmem], 0), int64(usual), int64(max(buffer, usual))),
+			why+", and this version does not open it by itself: every connection keeps the second value, so it is raised too")...)
+		if len(i.Changes) > 0 && m.Connections == 0 {
+			m.note("Every connection of %s may take %v then: say how many it serves at once, and they are fitted into its memory.", h.Name, usual)
+		}
+	}
 	m.aboutBuffers(h, rmemMax, i)
 	return i
+}
+
+// offered is the part of a receive buffer that becomes window: tcp_adv_win_scale
+// was 2 before Linux 3.4 (commit b49960a05e32). The plan counts with a half
+// everywhere, which leaves room.
+func offered(h *host.Facts) string {
+	if from(h, "3.4") {
+		return "half"
+	}
+	return "three quarters"
+}
+
+// opens says whether a host's kernel can tune receive buffers by itself, whether
+// or not that is turned on.
+func opens(h *host.Facts) bool {
+	if _, has := h.Tunables[moderate]; has {
+		return true
+	}
+	t, ok := tunable.Lookup(h.OS, moderate)
+	return !ok || t.Applies(h.Version)
 }
 
 // sendBuffer lets the sender keep in flight what the path holds.
@@ -67,12 +103,12 @@ func sendBuffer(m *maker, h *host.Facts) *idea {
 // net.core.*mem_max.
 func (m *maker) fixed(h *host.Facts, name, option string, asked int, cause string) *idea {
 	m.note("The application sets %s to %v itself, which turns autotuning off on %s. It would do better to leave it alone.", option, unit.Size(asked), h.Name)
-	i := &idea{answers: []string{cause}, after: last}
+	i := &idea{answers: []string{cause}, after: unlimited}
 	i.limit = m.windowRate(unit.Size(number(h.Tunables[name], 0)))
 	i.Idea = fmt.Sprintf("let the application have the %s that it asks for", option)
 	i.Risk = risk(h, name)
 	value := unit.Size(asked)
-	if bound := memoryBound(h, m.Streams); bound > 0 {
+	if bound := m.bound(h); bound > 0 {
 		value = min(value, bound)
 	}
 	i.Changes = m.change(h, name, fmt.Sprint(int64(value)), fmt.Sprintf("the application asks for %v, and the kernel cuts that at this value", unit.Size(asked)))
@@ -80,18 +116,24 @@ func (m *maker) fixed(h *host.Facts, name, option string, asked int, cause strin
 }
 
 // within is a buffer maximum that is no less than what the path needs and, where
-// it has to be raised at all, than the system's own, and no more than the host's
-// memory allows.
+// it has to be raised at all, than the system's own, and no more than the
+// tunable takes and the host's memory allows.
 func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
-	present := unit.Size(number(h.Tunables[name], 2))
+	present := unit.Size(greatest(h.Tunables[name]))
 	if present >= buffer {
 		return present
 	}
 	buffer = max(buffer, defaultMax(h, name))
-	bound := memoryBound(h, m.Streams)
+	if t, ok := tunable.Lookup(h.OS, name); ok && t.Max > 0 {
+		buffer = max(present, min(buffer, unit.Size(t.Max)))
+	}
+	bound := m.bound(h)
 	if bound > 0 && buffer > bound {
-		bound = max(bound, present)
-		m.note("%s on %s is planned as %v instead of %v, so that buffers stay a small part of its %v of memory.", name, h.Name, bound, buffer, unit.Size(h.Memory))
+		verb := "is planned as"
+		if bound <= present {
+			bound, verb = present, "stays at"
+		}
+		m.note("%s on %s %s %v instead of %v, so that buffers stay a small part of its %v of memory.", name, h.Name, verb, bound, buffer, unit.Size(h.Memory))
 		buffer = bound
 	}
 	return buffer
@@ -104,9 +146,9 @@ func (m *maker) aboutBuffers(h *host.Facts, limit string, i *idea) {
 	}
 	m.note("%s is left alone: it bounds what applications ask for themselves, not autotuning.", limit)
 	m.note("net.ipv4.tcp_mem is left alone: it counts pages, not bytes, and holds for all connections together.")
-	const share = "net.ipv4.tcp_adv_win_scale"
-	if entry, ok := tunable.Lookup(h.OS, share); ok && h.Tunables[share] != "" && h.Tunables[share] != "1" {
-		m.note("%s is %s on %s and is left alone: %s.", share, h.Tunables[share], h.Name, entry.Leave)
+	const portion = "net.ipv4.tcp_adv_win_scale"
+	if entry, ok := tunable.Lookup(h.OS, portion); ok && entry.Applies(h.Version) && h.Tunables[portion] != "" && !usual(entry, h.Tunables[portion]) {
+		m.note("%s is %s on %s and is left alone: %s.", portion, h.Tunables[portion], h.Name, sentence(entry.Leave))
 	}
 }
 

@@ -31,7 +31,7 @@ func Double(step Step, in Input) *Step {
 		place := len(elements) - 1
 		present := unit.Size(number(c.To, place))
 		most := min(mostBuffer, unit.Size(t.Max))
-		if bound := memoryBound(h, in.Streams); bound > 0 {
+		if bound := in.bound(h); bound > 0 {
 			most = min(most, bound)
 		}
 		twice := min(2*present, most)

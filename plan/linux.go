@@ -1,8 +1,11 @@
 package plan
 
-import "github.com/fullbore/fullbore/host"
+import (
+	"github.com/fullbore/fullbore/host"
+)
 
-// linuxRules: buffers that tune themselves up to a maximum.
+// linuxRules: buffers that tune themselves up to a maximum; what else there is is
+// only touched where the evidence or the workload asks for it.
 var linuxRules = rules{
 	scale: func(m *maker, h *host.Facts) []Change {
 		const name = "net.ipv4.tcp_window_scaling"
@@ -11,6 +14,11 @@ var linuxRules = rules{
 		}
 		return m.change(h, name, "1", whyScale)
 	},
-	receive: []func(*maker, *host.Facts) *idea{receiveBuffer},
-	send:    []func(*maker, *host.Facts) *idea{sendBuffer, idleRestart, mtuProbing, congestion},
+	receive: []func(*maker, *host.Facts) *idea{
+		receiveBuffer, rings, softnet, receiveOffloads, steering, receiverGovernor, nfsMount, nfsServer,
+	},
+	send: []func(*maker, *host.Facts) *idea{
+		sendBuffer, idleRestart, mtuProbing, congestion, pacing,
+		sendOffloads, sendQueue, senderGovernor, nfsMount, nfsServer,
+	},
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -44,25 +45,63 @@ func memoryBound(h *host.Facts, streams int) unit.Size {
 	if h.Memory <= 0 {
 		return 0
 	}
+	return min(mostBuffer, max(share(h, streams), byKernel(h)))
+}
+
+// share is the part of a host's memory that each of so many connections may have
+// for one of its buffers, 1 byte at least.
+func share(h *host.Facts, connections int) unit.Size {
 	together := unit.Size(h.Memory / 32)
 	if pressure := number(h.Tunables["net.ipv4.tcp_mem"], 1); pressure > 0 && pressure < math.MaxInt64/int64(page) {
 		together = min(together, unit.Size(pressure)*page/2)
 	}
-	return min(mostBuffer, max(together/unit.Size(max(streams, 1)), byKernel(h)))
+	return max(1, together/unit.Size(max(connections, 1)))
+}
+
+// bound is the largest buffer of a connection on a host, for its memory and the
+// connections of the plan. Where it is known how many connections the host
+// serves, they all fit, whatever the kernel would allow each. 0: the host's
+// memory is not known.
+func (in *Input) bound(h *host.Facts) unit.Size {
+	if h.Memory <= 0 || in.Connections <= 0 {
+		return memoryBound(h, in.Streams)
+	}
+	return min(mostBuffer, share(h, max(in.Streams, in.Connections)))
 }
 
 // byKernel is what the kernel would take as maximum at most, for this memory.
 func byKernel(h *host.Facts) unit.Size { return unit.Size(h.Memory / 128) }
 
-// defaultMax is the third value of a triplet as this version of the system comes
-// with it on this much memory; 0 if the catalogue does not know.
+// defaultMax is the last number of a tunable's value as this version of the
+// system comes with it, on this much memory; 0 if the catalogue does not know.
 func defaultMax(h *host.Facts, name string) unit.Size {
 	t, ok := tunable.Lookup(h.OS, name)
 	if !ok {
 		return 0
 	}
 	value, _ := t.Default(h.Version)
-	return min(unit.Size(number(value, 2)), byKernel(h))
+	usual := unit.Size(greatest(value))
+	if h.OS == "linux" && h.Memory > 0 {
+		return min(usual, byKernel(h))
+	}
+	return usual
+}
+
+// clusters has a system's pool of network buffers (mbuf clusters) hold what the
+// connections of the plan may keep in theirs: so many bytes each, in clusters of
+// so many bytes. The pool takes no more than 1/8 of memory, as much as FreeBSD
+// gives it by itself (kern_mbuf.c: a quarter of maxmbufmem, which is half of
+// memory).
+func (m *maker) clusters(h *host.Facts, name string, buffers, cluster unit.Size) []Change {
+	present := unit.Size(number(h.Tunables[name], 0))
+	want := (buffers*unit.Size(max(m.Streams, m.Connections)) + cluster - 1) / cluster
+	if h.Memory > 0 {
+		want = min(want, unit.Size(h.Memory/8)/cluster)
+	}
+	if present <= 0 || want <= present { // 0: no pool of a fixed size
+		return nil
+	}
+	return m.change(h, name, fmt.Sprint(int64(want)), fmt.Sprintf("the buffers of all connections together take %d clusters of %v", int64(want), cluster))
 }
 
 // number is one element of a tunable's value, 0 if there is none.

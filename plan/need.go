@@ -152,7 +152,12 @@ func (m *maker) congestion() string {
 	if m.Sender == nil {
 		return ""
 	}
-	return m.Sender.Tunables["net.ipv4.tcp_congestion_control"]
+	return m.Sender.Tunables[controls[m.Sender.OS]]
+}
+
+// controls are the tunables that choose a host's congestion control.
+var controls = map[string]string{
+	"linux": control, "freebsd": "net.inet.tcp.cc.algorithm", "windows": "CongestionProvider",
 }
 
 // way is the planned direction of the path, nil if unprobed.
@@ -178,7 +183,7 @@ func (m *maker) pathLimit() (limit unit.Rate, known bool) {
 // windowRate is the goodput of one window a round trip on every stream.
 func (m *maker) windowRate(window unit.Size) unit.Rate {
 	if m.need.rtt <= 0 {
-		return last
+		return unlimited
 	}
 	return diagnose.WindowRate(window, m.need.rtt) * unit.Rate(m.Streams)
 }

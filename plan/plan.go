@@ -50,6 +50,8 @@ type Input struct {
 	Baseline  *bulk.Result        // the transfer that was diagnosed; nil: none
 	Streams   int                 // TCP connections side by side; 0 means 1
 
+	OneEnd bool // one host is planned for by itself: that nothing is known of the other is no news
+
 	Connections int      // that each host serves at once, for what their buffers take of its memory; 0: Streams
 	Workload    Workload // what the connections carry; "": bulk data of any program
 }
@@ -77,8 +79,11 @@ func Make(in Input) *Plan {
 	slices.SortStableFunc(m.ideas, func(a, b idea) int {
 		return cmp.Compare(a.rank(verdict), b.rank(verdict))
 	})
+	m.settle()
 	m.predict()
 	m.aboutVerdict(verdict)
+	m.aboutOthers()
+	m.aboutObsolete()
 	return m.plan()
 }
 
@@ -98,8 +103,8 @@ func (i idea) rank(verdict string) float64 {
 	return float64(i.limit)
 }
 
-// last ranks an idea behind those that lift a known limit.
-var last = unit.Rate(math.Inf(1))
+// unlimited ranks an idea behind those that lift a known limit.
+var unlimited = unit.Rate(math.Inf(1))
 
 // predict gives each step the goodput to expect once it and all before it are
 // done: the lowest limit that is left, and no less than was reached without.
@@ -127,7 +132,7 @@ func (m *maker) predict() {
 func (m *maker) lossLimit(done []idea) unit.Rate {
 	for _, i := range done {
 		if slices.Contains(i.answers, diagnose.RandomLoss) {
-			return last
+			return unlimited
 		}
 	}
 	if f := m.finding(diagnose.RandomLoss); f != nil {
@@ -137,12 +142,13 @@ func (m *maker) lossLimit(done []idea) unit.Rate {
 			}
 		}
 	}
-	return last
+	return unlimited
 }
 
 func (m *maker) plan() *Plan {
 	p := &Plan{Steps: []Step{}, Notes: append([]string{}, m.notes...)}
 	for _, i := range m.ideas {
+		i.Risk = m.interrupts(i.Step)
 		p.Steps = append(p.Steps, i.Step)
 	}
 	return p

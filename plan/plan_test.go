@@ -134,7 +134,7 @@ func TestMake(t *testing.T) {
 		{"more than memory allows already", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 41943040")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
-		}, nil, "planned as 40 MiB instead of 128 MiB"},
+		}, nil, "stays at 40 MiB instead of 128 MiB"},
 		{"a lowered tcp_mem", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380", "tcp_mem", "1000 2000 3000")
 			in.Receiver.Memory, in.Sender = 1<<30, nil

@@ -12,11 +12,19 @@ type rules struct {
 	// receive and send are the ideas for the host that receives, and for the
 	// one that sends.
 	receive, send []func(*maker, *host.Facts) *idea
+	// says is why there may be nothing to plan for a cause, and what helps, where
+	// that is not as in unplannable.
+	says map[string]string
 }
 
 // systems gives the rules by operating system, as in host.Facts.OS.
 var systems = map[string]rules{
-	"linux": linuxRules,
+	"linux":   linuxRules,
+	"solaris": solarisRules,
+	"illumos": solarisRules,
+	"macos":   macosRules,
+	"freebsd": freebsdRules,
+	"windows": windowsRules,
 }
 
 // ideas are what both hosts' rules come to for this path.
@@ -35,7 +43,10 @@ func (m *maker) think() {
 }
 
 func (m *maker) consider(i *idea) {
-	if i != nil && len(i.Changes) > 0 {
+	if i == nil {
+		return
+	}
+	if i.Changes = m.arrange(i.Changes); len(i.Changes) > 0 {
 		m.ideas = append(m.ideas, *i)
 	}
 }
@@ -43,7 +54,7 @@ func (m *maker) consider(i *idea) {
 // windowScale has both ends offer one: without, no window is above 64 KB. It is
 // one idea, since neither end's offer helps alone.
 func windowScale(m *maker) *idea {
-	i := idea{answers: []string{diagnose.WindowScale}, limit: m.windowRate(65535), after: last}
+	i := idea{answers: []string{diagnose.WindowScale}, limit: m.windowRate(65535), after: unlimited}
 	i.Idea = "let both ends agree on windows above 64 KB"
 	for _, h := range []*host.Facts{m.Sender, m.Receiver} {
 		if h == nil || systems[h.OS].scale == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 const (
@@ -31,21 +32,58 @@ func congestion(m *maker, h *host.Facts) *idea {
 	if m.bbr == "" {
 		return nil
 	}
-	i := &idea{answers: answeredByBBR, limit: last, after: last}
+	i := &idea{answers: answeredByBBR, limit: unlimited, after: unlimited}
 	i.Idea = "let the sender follow the path's measured rate instead of its losses"
-	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there. It affects every path of the sender."
-	i.Changes = m.change(h, control, "bbr", m.bbr)
+	i.Risk = "BBR takes more than its share next to other congestion controls where the bottleneck's queue is shorter than one BDP, and retransmits more there."
+	if _, prefix := tunable.Split(m.chooses); prefix != "" {
+		i.Idea += ", towards " + prefix
+		i.Risk += " It affects every connection to that destination."
+	} else {
+		i.Risk += " It affects every path of the sender."
+	}
+	i.Changes = m.change(h, m.chooses, "bbr", m.bbr)
 	return i
 }
 
 // whyBBR gives the reason to try BBR: loss that is not congestion or that pacing
 // avoids, or a path on which CUBIC grows too slowly. It is empty without one, and where the sender
-// cannot be set to it.
+// cannot be set to it. What it can be set by is m.chooses: the host's default, or
+// the route to the receiver, where that says what to use, or the default is not
+// for this network namespace to choose.
 func (m *maker) whyBBR() string {
-	if m.Sender == nil || diagnose.IsBBR(m.congestion()) {
+	h := m.Sender
+	if h == nil || diagnose.IsBBR(m.congestion()) {
 		return ""
 	}
-	var why string
+	if m.why = m.againstLoss(); m.why == "" || h.OS != "linux" {
+		return ""
+	}
+	route := m.route(h)
+	said := h.Tunables[route]
+	if diagnose.IsBBR(said) || !m.has(h, "bbr") {
+		return ""
+	}
+	if said != "" && (m.Baseline == nil || said == m.congestion()) {
+		m.chooses = route
+		return m.why
+	}
+	m.chooses = control
+	if !m.allows(h, "bbr") {
+		if route == "" || diagnose.IsBBR(h.Tunables[control]) {
+			return ""
+		}
+		m.chooses = route
+		return m.why
+	}
+	if present := h.Tunables[control]; m.congestion() != present {
+		m.note("The transfer used %s although the default of %s is %s: the application or a route chooses, so the default is left alone.", m.congestion(), h.Name, present)
+		return ""
+	}
+	return m.why
+}
+
+// againstLoss gives the reason for another congestion control, "" if there is none.
+func (m *maker) againstLoss() (why string) {
 	switch back := m.regain(); {
 	case m.finding(diagnose.RandomLoss) != nil:
 		why = "loss that is not congestion keeps " + named(m.congestion()) + " slow"
@@ -60,30 +98,38 @@ func (m *maker) whyBBR() string {
 	case back > patience:
 		why = fmt.Sprintf("after one loss, CUBIC needs %.0f s to fill this path again (RFC 9438)", back)
 	}
-	if why == "" || !m.offers(m.Sender, "bbr") {
-		return ""
-	}
 	return why
 }
 
-// offers says whether the sender can be set to a congestion control by its
-// tunable, and notes why not.
-func (m *maker) offers(h *host.Facts, name string) bool {
-	present := h.Tunables[control]
-	elsewhere := !slices.Contains(strings.Fields(h.Tunables[allowed]), name) && slices.Contains(h.ReadOnly, rmemMax)
+// has says whether a host's kernel has a congestion control, and notes why not.
+func (m *maker) has(h *host.Facts, name string) bool {
+	list, told := h.Tunables[available]
 	switch {
-	case !slices.Contains(strings.Fields(h.Tunables[available]), name):
+	case name == "bbr" && !hasBBR.Applies(h.Version):
+		m.note("BBR may help here, but Linux has it since %s, and %s runs %s.", hasBBR.Since, h.Name, printable.Line(h.Version))
+		return false
+	case !told:
+		m.note("%s may help here, but it is not known whether the kernel of %s has it (modprobe tcp_%s, then collect its facts).", name, h.Name, name)
+		return false
+	case !slices.Contains(strings.Fields(list), name):
 		m.note("%s may help here, but the kernel of %s has not loaded it (modprobe tcp_%s).", name, h.Name, name)
-		return false
-	case h.CanChange && elsewhere:
-		m.note("%s may help here, but %s is a network namespace in which the kernel allows only: %s.", name, h.Name, h.Tunables[allowed])
-		return false
-	case m.congestion() != present:
-		m.note("The transfer used %s although the default of %s is %s: the application or a route chooses, so the default is left alone.", m.congestion(), h.Name, present)
 		return false
 	}
 	return true
 }
+
+// allows says whether a host's default may become a congestion control, and notes
+// why not.
+func (m *maker) allows(h *host.Facts, name string) bool {
+	if h.CanChange && !slices.Contains(strings.Fields(h.Tunables[allowed]), name) && slices.Contains(h.ReadOnly, rmemMax) {
+		m.note("%s may help here, but %s is a network namespace in which the kernel allows only: %s.", name, h.Name, h.Tunables[allowed])
+		return false
+	}
+	return true
+}
+
+// hasBBR is BBR, as far as its version goes (Linux commit 0f8782ea1497).
+var hasBBR = tunable.Tunable{Name: "bbr", Since: "4.9"}
 
 // regain is how many seconds CUBIC needs to return to the window that fills the
 // path: K of RFC 9438 section 4.2 with beta 0.7 and C 0.4.
@@ -113,7 +159,7 @@ func mtuProbing(m *maker, h *host.Facts) *idea {
 	default:
 		return nil
 	}
-	i := &idea{answers: []string{diagnose.MTUBlackHole, diagnose.SmallMSS}, limit: last, after: last}
+	i := &idea{answers: []string{diagnose.MTUBlackHole, diagnose.SmallMSS}, limit: unlimited, after: unlimited}
 	i.Idea = "find the packet size that passes, without waiting for ICMP"
 	i.Changes = m.change(h, name, "1", why)
 	i.Risk = "With 1, only connections that have noticed a black hole probe."
@@ -126,7 +172,7 @@ func idleRestart(m *maker, h *host.Facts) *idea {
 	if m.finding(diagnose.SlowSender) == nil || !m.pauses() {
 		return nil
 	}
-	i := &idea{limit: last, after: last}
+	i := &idea{limit: unlimited, after: unlimited}
 	i.Idea = "keep the congestion window over the application's pauses"
 	i.Risk = risk(h, name)
 	i.Changes = m.change(h, name, "0", "the application pauses, and every pause longer than a retransmission timeout starts over with a small window (RFC 2861)")

@@ -17,9 +17,26 @@ func Full(cause string) bool {
 // helps instead.
 func (m *maker) aboutVerdict(verdict string) {
 	answered := slices.ContainsFunc(m.ideas, func(i idea) bool { return slices.Contains(i.answers, verdict) })
-	if words := unplannable[verdict]; words != "" && !answered {
+	if words := m.unplannable(verdict); words != "" && !answered {
 		m.note("%s", words)
 	}
+}
+
+// unplannable is what the system of the host that a cause is about says of it.
+func (m *maker) unplannable(cause string) string {
+	near, far := m.Sender, m.Receiver
+	if slices.Contains([]string{diagnose.ReceiverBuffer, diagnose.SlowReceiver, diagnose.ReceiverCPU}, cause) {
+		near, far = far, near
+	}
+	if near == nil {
+		near = far
+	}
+	if near != nil {
+		if words := systems[near.OS].says[cause]; words != "" {
+			return words
+		}
+	}
+	return unplannable[cause]
 }
 
 // unplannable says of each cause why there may be nothing to plan for it, and

@@ -50,14 +50,19 @@ var read = sync.OnceValues(func() (map[string]*System, error) {
 		if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
 			return nil, fmt.Errorf("read catalogue %s: %w", name, err)
 		}
-		for i := range s.Tunables {
-			t := &s.Tunables[i]
-			t.Steps = t.or(s.Ways[t.Way])
-		}
+		s.complete()
 		all[s.ID] = s
 	}
 	return all, nil
 })
+
+// complete gives every tunable the steps of its way where it has none of its own.
+func (s *System) complete() {
+	for i := range s.Tunables {
+		t := &s.Tunables[i]
+		t.Steps = t.or(s.Ways[t.Way])
+	}
+}
 
 // or fills in what s leaves out.
 func (s Steps) or(way Steps) Steps {

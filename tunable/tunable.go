@@ -8,11 +8,12 @@ type Tunable struct {
 	Name     string           `json:"name" yaml:"name"` // "net.ipv4.tcp_rmem"; of one interface or mount: "link.mtu", and "link.mtu@eth0" in facts and plans
 	About    string           `json:"about" yaml:"about"`
 	Kind     Kind             `json:"kind" yaml:"kind"`
-	Unit     string           `json:"unit,omitempty" yaml:"unit"`         // "bytes", "pages", ""
-	Min      int64            `json:"min,omitempty" yaml:"min"`           // of each element
-	Max      int64            `json:"max,omitempty" yaml:"max"`           // of each element
-	Choices  []string         `json:"choices,omitempty" yaml:"choices"`   // all that a word can be; none: the host knows
-	Defaults []Default        `json:"defaults,omitempty" yaml:"defaults"` // by version, oldest first
+	Unit     string           `json:"unit,omitempty" yaml:"unit"`                 // "bytes", "pages", ""
+	Min      int64            `json:"min,omitempty" yaml:"min"`                   // of each element
+	Max      int64            `json:"max,omitempty" yaml:"max"`                   // of each element
+	Choices  []string         `json:"choices,omitempty" yaml:"choices"`           // all that a word can be; none: the host knows
+	Defaults []Default        `json:"defaults,omitempty" yaml:"defaults"`         // by version, oldest first
+	Varies   string           `json:"default_note,omitempty" yaml:"default_note"` // what makes the default another one
 	Scope    Scope            `json:"scope" yaml:"scope"`
 	Effect   Effect           `json:"effect" yaml:"effect"`                     // when a new value counts
 	Also     string           `json:"effect_note,omitempty" yaml:"effect_note"` // what else is to be known of that
@@ -31,8 +32,8 @@ type Tunable struct {
 }
 
 // Steps are commands for people and scripts. {name}, {value} and {instance} (an
-// interface, a mount point) stand for what they say. A step that is empty
-// cannot be done.
+// interface, a mount point) stand for what they say, {on} for a switch as on or
+// off; Fill puts them in. A step that is empty cannot be done.
 type Steps struct {
 	Read    string `json:"read,omitempty" yaml:"read"`       // prints the present value
 	Live    string `json:"live,omitempty" yaml:"live"`       // sets it now; "": only persisting it does

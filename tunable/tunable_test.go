@@ -1,8 +1,7 @@
 package tunable
 
 import (
-	"net/url"
-	"regexp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,62 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// Every entry says what it is, where that is from, and keeps its own rules.
-func TestCatalogue(t *testing.T) {
-	name := regexp.MustCompile(`^net\.(core|ipv4)\.[a-z0-9_]+$`)
-	entries, err := Catalogue("linux")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, e := range entries {
-		t.Run(e.Name, func(t *testing.T) {
-			if !name.MatchString(e.Name) || seen[e.Name] {
-				t.Errorf("name %q is not one, or is there twice", e.Name)
-			}
-			seen[e.Name] = true
-			for what, text := range map[string]string{"about": e.About, "effect": string(e.Effect), "risk": e.Risk, "source": e.Source.Title} {
-				if text == "" || text != strings.TrimSpace(text) {
-					t.Errorf("%s is %q", what, text)
-				}
-			}
-			if at, err := url.Parse(e.Source.URL); err != nil || at.Scheme != "https" || at.Host == "" {
-				t.Errorf("source is at %q (%v)", e.Source.URL, err)
-			}
-			if !slices.Contains([]Scope{OfNamespace, OfHost, OfInterface, OfMount, OfRoute}, e.Scope) {
-				t.Errorf("scope is %q", e.Scope)
-			}
-			if numbers := e.Kind == Int || e.Kind == Triplet; numbers != (e.Max > e.Min) {
-				t.Errorf("kind %s has range %d..%d", e.Kind, e.Min, e.Max)
-			}
-			if e.Rising && (e.Unit != "bytes" || e.Leave != "") {
-				t.Errorf("only sizes that may be changed are rising; unit %q, leave %q", e.Unit, e.Leave)
-			}
-			if e.Leave == "" && len(e.Defaults) == 0 {
-				t.Error("may be changed, but has no default")
-			}
-			checkDefaults(t, &e)
-		})
-	}
-	if len(entries) < 12 {
-		t.Errorf("%d entries are too few", len(entries))
-	}
-}
-
-func checkDefaults(t *testing.T, e *Tunable) {
-	var last []int
-	for _, d := range e.Defaults {
-		version, ok := parseVersion(d.From)
-		if !ok || last != nil && !older(last, version) {
-			t.Errorf("default from %q: not a version, or not in order", d.From)
-		}
-		last = version
-		if err := e.Check(d.Value); err != nil || d.Value != Normalise(d.Value) {
-			t.Errorf("default %q: %v", d.Value, err)
-		}
-	}
-}
 
 func TestCatalogueOfAnUnknownSystem(t *testing.T) {
 	if _, err := Catalogue("plan9"); err == nil || !strings.Contains(err.Error(), "plan9") {
@@ -87,7 +30,11 @@ func TestDefaultByVersion(t *testing.T) {
 		{"net.core.rmem_max", "6.17.1", "212992"},
 		{"net.core.rmem_max", "6.18.44-fc", "4194304"},
 		{"net.ipv4.tcp_rmem", "unreadable", ""},
-		{"net.ipv4.tcp_rmem", "2.4.20", ""},
+		{"net.ipv4.tcp_rmem", "2.4.20", "4096 87380 174760"},
+		{"net.ipv4.tcp_rmem", "2.2.26", ""},
+		{"net.ipv4.tcp_congestion_control", "2.6.12", ""},
+		{"net.ipv4.tcp_congestion_control", "2.6.18-194.el5", "bic"},
+		{"net.core.netdev_max_backlog", "2.6.9-89.EL", "300"},
 	} {
 		known, ok := Lookup("linux", tc.name)
 		if !ok {
@@ -123,6 +70,65 @@ func TestApplies(t *testing.T) {
 	}
 }
 
+func TestWhyNot(t *testing.T) {
+	for _, tc := range []struct {
+		name, version string
+		state         State
+		why           string
+	}{
+		{"net.ipv4.tcp_notsent_lowat", "3.10.0", NotYet, "not there before version 3.12"},
+		{"net.ipv4.tcp_notsent_lowat", "3.12", Present, ""},
+		{"net.ipv4.tcp_adv_win_scale", "6.6", Obsolete, "obsolete since version 6.6: the kernel measures"},
+		{"net.ipv4.tcp_adv_win_scale", "", Obsolete, "obsolete since version 6.6: the kernel measures"},
+		{"net.ipv4.tcp_bic", "2.4.26", NotYet, "not there before version 2.4.27"},
+		{"net.ipv4.tcp_bic", "2.6.12", Present, ""},
+		{"net.ipv4.tcp_bic", "2.6.13", Obsolete, "obsolete since version 2.6.13: algorithms became modules"},
+	} {
+		known, ok := Lookup("linux", tc.name)
+		if !ok {
+			t.Fatalf("no %s", tc.name)
+		}
+		state, why := known.In(tc.version), known.WhyNot(tc.version)
+		if state != tc.state || !strings.HasPrefix(why, tc.why) || (why == "") != (tc.why == "") {
+			t.Errorf("%s in %q: %s, %q, want %s, %q", tc.name, tc.version, state, why, tc.state, tc.why)
+		}
+	}
+}
+
+// A tunable is never both there and obsolete: as versions pass it comes, and goes,
+// and does not come back. Its default is that of the last version that changed it.
+func TestStatesInOrder(t *testing.T) {
+	order := map[State]int{NotYet: 0, Present: 1, Obsolete: 2}
+	number := rapid.Custom(func(r *rapid.T) string {
+		return join(rapid.SliceOfN(rapid.Int64Range(0, 30), 1, 3).Draw(r, "version"))
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		s, err := Of(rapid.SampledFrom(Systems()).Draw(r, "system"))
+		if err != nil {
+			r.Fatal(err)
+		}
+		known := rapid.SampledFrom(s.Tunables).Draw(r, "tunable")
+		a := strings.ReplaceAll(number.Draw(r, "a"), " ", ".")
+		b := strings.ReplaceAll(number.Draw(r, "b"), " ", ".")
+		va, _ := parseVersion(a)
+		vb, _ := parseVersion(b)
+		if older(vb, va) {
+			a, b = b, a
+		}
+		if order[known.In(a)] > order[known.In(b)] {
+			r.Fatalf("%s is %s in %s, %s in %s", known.Name, known.In(a), a, known.In(b), b)
+		}
+		if known.Applies(a) != (known.WhyNot(a) == "") {
+			r.Fatalf("%s in %s: applies %v, %q", known.Name, a, known.Applies(a), known.WhyNot(a))
+		}
+		if _, ok := known.Default(a); ok {
+			if _, ok := known.Default(b); !ok {
+				r.Fatalf("%s has a default in %s, none in %s", known.Name, a, b)
+			}
+		}
+	})
+}
+
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct{ name, value, says string }{ // says "" is right
 		{"net.ipv4.tcp_rmem", "4096 131072 33554432", ""},
@@ -147,6 +153,22 @@ func TestCheck(t *testing.T) {
 		{"net.ipv4.tcp_congestion_control", "", "not a name"},
 		{"net.ipv4.tcp_allowed_congestion_control", "bbr cubic", ""},
 		{"net.ipv4.tcp_congestion_control", strings.Repeat("x", 1000), "too long"},
+		{"cpu.governor", "performance", ""},
+		{"cpu.governor", "fast", "none of performance, powersave"},
+		{"cpu.governor", "Performance", "has more in it"},
+		{"link.rps_cpus", "f", ""},
+		{"link.rps_cpus", "FF", ""},
+		{"link.rps_cpus", "00000000,0000000f\n", ""},
+		{"link.rps_cpus", "3,ffffffff,00000000", ""},
+		{"link.rps_cpus", strings.Repeat("ffffffff,", 255) + "ffffffff", ""}, // as many processors as there can be
+		{"link.rps_cpus", strings.Repeat("ffffffff,", 256) + "ffffffff", "too long"},
+		{"link.rps_cpus", "", "not a mask"},
+		{"link.rps_cpus", "0xf", "not a mask"},
+		{"link.rps_cpus", "0-3", "not a mask"},
+		{"link.rps_cpus", "fffffffff", "not a mask"}, // nine digits
+		{"link.rps_cpus", "f,f", "not a mask"},       // a group has eight
+		{"link.rps_cpus", "f,ffffffff,", "not a mask"},
+		{"link.rps_cpus", "f f", "not a mask"},
 	} {
 		known, ok := Lookup("linux", tc.name)
 		if !ok {
@@ -175,6 +197,10 @@ func TestRaise(t *testing.T) {
 		{"net.ipv4.tcp_slow_start_after_idle", "1", "0", "0", true},
 		{"net.ipv4.tcp_slow_start_after_idle", "0", "0", "0", false},
 		{"net.ipv4.tcp_congestion_control", "cubic", "bbr", "bbr", true},
+		{"link.ring.rx", "512", "4096", "4096", true},
+		{"link.ring.rx", "8192", "4096", "8192", false},
+		{"link.rps_cpus", "00000000,00000000", "f", "f", true},
+		{"link.rps_cpus", "00000000,0000000f", "f", "f", false},
 	} {
 		known, ok := Lookup("linux", tc.name)
 		if !ok {
@@ -185,6 +211,42 @@ func TestRaise(t *testing.T) {
 			t.Errorf("%s %q, wanted %q: %q, %v, want %q, %v", tc.name, tc.current, tc.wanted, got, raised, tc.want, tc.raised)
 		}
 	}
+}
+
+// However the kernel pads a mask, it stays the same; another one is another.
+func TestSameMask(t *testing.T) {
+	known, ok := Lookup("linux", "link.rps_cpus")
+	if !ok {
+		t.Fatal("no link.rps_cpus")
+	}
+	groups := rapid.SliceOfN(rapid.Uint32(), 1, 8)
+	written := func(groups []uint32, format string) string {
+		text := make([]string, len(groups))
+		for i, g := range groups {
+			text[i] = fmt.Sprintf("%08x", g)
+		}
+		text[0] = fmt.Sprintf(format, groups[0])
+		return strings.Join(text, ",")
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		a := groups.Draw(r, "a")
+		zeros := make([]uint32, rapid.IntRange(0, 4).Draw(r, "padding"))
+		one, other := written(a, "%x"), written(append(zeros, a...), "%08X")
+		if err := known.Check(one); err != nil {
+			r.Fatal(err)
+		}
+		if err := known.Check(other); err != nil {
+			r.Fatal(err)
+		}
+		if !known.Same(one, other) {
+			r.Fatalf("%q and %q are the same", one, other)
+		}
+		b := slices.Clone(a)
+		b[rapid.IntRange(0, len(b)-1).Draw(r, "group")] ^= 1 << rapid.IntRange(0, 31).Draw(r, "bit")
+		if known.Same(one, written(b, "%08x")) {
+			r.Fatalf("%q is not the same as %q", one, written(b, "%08x"))
+		}
+	})
 }
 
 // Whatever is there and whatever is wanted, raising lowers nothing, ends in
@@ -214,13 +276,18 @@ func TestRaiseNeverLowers(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	entries, err := Catalogue("linux")
-	if err != nil {
-		f.Fatal(err)
+	var entries []Tunable
+	for _, id := range Systems() {
+		of, err := Catalogue(id)
+		if err != nil {
+			f.Fatal(err)
+		}
+		entries = append(entries, of...)
 	}
 	f.Add("4096 131072 33554432")
 	f.Add("bbr")
 	f.Add("-1")
+	f.Add("00000000,0000000f")
 	f.Fuzz(func(t *testing.T, value string) {
 		for _, e := range entries {
 			if e.Check(value) != nil {

@@ -2,6 +2,7 @@ package tunable
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -9,6 +10,10 @@ import (
 // maxValue bounds the length of a value in bytes. The longest there are, lists
 // of congestion control algorithms, have a few dozen.
 const maxValue = 256
+
+// maxMask bounds that of a mask of processors: nine bytes for every 32 of the
+// 8192 that Linux is built for at most.
+const maxMask = 8192 / 32 * 9
 
 // Normalise brings a value to one form, in which equal values are equal
 // strings: single blanks between elements, none around them. The kernel
@@ -25,16 +30,22 @@ func (t *Tunable) Check(value string) error {
 }
 
 func (t *Tunable) check(value string) error {
-	if len(value) > maxValue {
+	limit := maxValue
+	if t.Kind == Mask {
+		limit = maxMask
+	}
+	if len(value) > limit {
 		return fmt.Errorf("a value of %d bytes is too long", len(value))
 	}
 	words := strings.Fields(value)
 	switch t.Kind {
 	case Word, Words:
-		return checkWords(t.Kind, words, value)
+		return t.checkWords(words, value)
+	case Mask:
+		return checkMask(words, value)
 	case Bool:
 		if len(words) != 1 || words[0] != "0" && words[0] != "1" {
-			return fmt.Errorf("value %q is neither 0 nor 1", value)
+			return fmt.Errorf("value %.80q is neither 0 nor 1", value)
 		}
 		return nil
 	case Int, Triplet:
@@ -50,7 +61,7 @@ func (t *Tunable) checkNumbers(words []string, value string) error {
 	}
 	numbers, ok := parse(words)
 	if !ok || len(numbers) != want {
-		return fmt.Errorf("value %q is not %s", value, shape)
+		return fmt.Errorf("value %.80q is not %s", value, shape)
 	}
 	for i, n := range numbers {
 		if n < t.Min || n > t.Max {
@@ -63,13 +74,16 @@ func (t *Tunable) checkNumbers(words []string, value string) error {
 	return nil
 }
 
-func checkWords(kind Kind, words []string, value string) error {
-	if len(words) == 0 || kind == Word && len(words) > 1 {
-		return fmt.Errorf("value %q is not a name", value)
+func (t *Tunable) checkWords(words []string, value string) error {
+	if len(words) == 0 || t.Kind == Word && len(words) > 1 {
+		return fmt.Errorf("value %.80q is not a name", value)
 	}
 	for _, w := range words {
 		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }) {
-			return fmt.Errorf("name %q has more in it than a-z, 0-9, _ and -", w)
+			return fmt.Errorf("name %.80q has more in it than a-z, 0-9, _ and -", w)
+		}
+		if len(t.Choices) > 0 && !slices.Contains(t.Choices, w) {
+			return fmt.Errorf("%.80q is none of %s", w, strings.Join(t.Choices, ", "))
 		}
 	}
 	return nil
@@ -86,8 +100,7 @@ func (t *Tunable) Raise(current, wanted string) (string, bool) {
 	if t.Rising {
 		return Raise(current, wanted)
 	}
-	current, wanted = Normalise(current), Normalise(wanted)
-	return wanted, wanted != current
+	return Normalise(wanted), !t.Same(current, wanted)
 }
 
 // Raise gives current with each element raised to that of wanted where wanted

@@ -1,28 +1,125 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/report"
 )
 
 type factsCmd struct {
-	JSON bool `help:"One JSON document on stdout."`
+	JSON bool   `help:"One JSON document on stdout."`
+	For  string `xor:"whose" placeholder:"SYSTEM" help:"Print the command that collects the facts of another host, with nothing but what its system comes with: linux, solaris10, macos, freebsd, windows2003, ..."`
+	Read string `xor:"whose" placeholder:"FILE" help:"Show the facts that such a command or --json has printed into a file (-: from standard input)."`
 }
 
 func (c *factsCmd) Run(app *app) error {
-	facts, err := host.Collect(app.ctx)
+	if c.For != "" {
+		if c.JSON {
+			return usageError("--for prints a command, which has no JSON")
+		}
+		return c.script(app)
+	}
+	facts, err := c.facts(app)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printJSON(app.stdout, factsDocument{Schema: "fullbore/facts/1", Facts: facts})
+		return printJSON(app.stdout, collector.Document{Schema: collector.Schema, Facts: facts})
 	}
 	report.Facts(app.stdout, facts)
 	return nil
 }
 
-// factsDocument is what facts prints with --json.
-type factsDocument struct {
-	Schema string `json:"schema"` // "fullbore/facts/1"
-	*host.Facts
+// script prints the command for another host. What to do with what that prints
+// goes where it is not part of the command.
+func (c *factsCmd) script(app *app) error {
+	os, version, err := collector.System(c.For)
+	if err != nil {
+		return &hinted{err: err, hint: "see fullbore tunables --help for what there is", code: exitUsage}
+	}
+	text, err := collector.Script(os, version)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(app.stdout, text); err != nil {
+		return err
+	}
+	fmt.Fprintln(app.stderr, "Run this on that host, as root if you can, with what it prints in a FILE; then plan here with: fullbore plan --facts FILE")
+	return nil
+}
+
+// facts are those of a file, or of this host.
+func (c *factsCmd) facts(app *app) (*host.Facts, error) {
+	if c.Read != "" {
+		return readFacts(app, c.Read)
+	}
+	facts, err := host.Collect(app.ctx)
+	if err != nil || len(facts.Tunables) > 0 {
+		return facts, err
+	}
+	return runScript(app, facts)
+}
+
+// readFacts reads a file of facts, and says on stderr what in it was not
+// understood.
+func readFacts(app *app, name string) (*host.Facts, error) {
+	from := app.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read facts: %w", err)
+		}
+		defer file.Close()
+		from = file
+	}
+	facts, notes, err := collector.Understand(from)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, n := range notes {
+		fmt.Fprintln(app.stderr, "note:", n)
+	}
+	return facts, nil
+}
+
+// scriptTime is how long the commands of a script may take together: those of a
+// large Solaris take some seconds.
+const scriptTime = time.Minute
+
+// runScript collects this host's tunables, on a system where host.Collect does
+// not know how, with the command that is for other hosts. What host.Collect
+// knows stands; that it cannot change tunables here is one of those things.
+func runScript(app *app, facts *host.Facts) (*host.Facts, error) {
+	text, err := collector.Script(facts.OS, facts.Version)
+	if err != nil {
+		return facts, nil //nolint:nilerr // there is no command for this system: facts without tunables are all there is
+	}
+	ctx, stop := context.WithTimeout(app.ctx, scriptTime)
+	defer stop()
+	shell := []string{"/bin/sh", "-c", text}
+	if facts.OS == "windows" {
+		shell = []string{"powershell", "-NoProfile", "-NonInteractive", "-Command", text}
+	}
+	printed, err := exec.CommandContext(ctx, shell[0], shell[1:]...).Output()
+	if err != nil && len(printed) == 0 {
+		return nil, errors.Join(fmt.Errorf("collect facts with %s: %w", shell[0], err), ctx.Err())
+	}
+	found, err := collector.Read(bytes.NewReader(printed))
+	if err != nil {
+		return nil, fmt.Errorf("collect facts with %s: %w", shell[0], err)
+	}
+	found.CanChange, found.WhyNot = facts.CanChange, facts.WhyNot
+	if len(found.Interfaces) == 0 {
+		found.Interfaces = facts.Interfaces
+	}
+	return found, nil
 }

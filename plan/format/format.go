@@ -1,12 +1,21 @@
 // Package format writes one host's part of a plan for the system and the tools
 // that are to carry it out, with its undo: one file a format.
+//
+// What a format writes may be run as root, and much of what it is made from was
+// written by others: host names, reasons, names of interfaces and mounts. Text
+// goes into comments, where it is one line without anything that ends a comment;
+// names and values go where they are needed, checked against the catalogue and
+// quoted for their place.
 package format
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/printable"
 )
 
 // Format is one way to write a plan.
@@ -27,11 +36,56 @@ type File struct {
 	Mode uint32 // permission bits: 0o644, or 0o755 for what is run
 }
 
+// text and program are files that are read, and that are run.
+func text(name, text string) File    { return File{Name: name, Text: text, Mode: 0o644} }
+func program(name, text string) File { return File{Name: name, Text: text, Mode: 0o755} }
+
 // All gives every format, in the order in which help texts name them.
-func All() []Format { return nil }
+func All() []Format {
+	return []Format{
+		script, sysctl, ansible, tuned, cloudInit, nixOS, // Linux first, script everywhere but on Windows
+		sysctlConf, launchd,
+		ipadm, system, smf, rc,
+		powerShell, netsh,
+	}
+}
 
 // Find gives a format by its name, and says which there are for the host if it
 // is not one of them.
 func Find(name string, h *host.Facts) (*Format, error) {
-	return nil, fmt.Errorf("no format %q for %s", name, h.OS)
+	if h == nil {
+		return nil, errNoHost
+	}
+	var names []string
+	for _, f := range All() {
+		if !f.For(h) {
+			continue
+		}
+		if f.Name == name {
+			return &f, nil
+		}
+		names = append(names, f.Name)
+	}
+	system := printable.Line(strings.TrimSpace(h.OS + " " + h.Version))
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no format for %s", system)
+	}
+	return nil, fmt.Errorf("no format %q for %s: there are %s", name, system, strings.Join(names, ", "))
+}
+
+// errNoHost is what a plan without its host's facts cannot be written for.
+var errNoHost = errors.New("write plan: the facts of the host are missing")
+
+// of makes the functions of a format out of those that are given what the plan
+// comes to for its host.
+func of(write func(*sheet) ([]File, error)) func(*plan.Plan, *host.Facts) ([]File, error) {
+	return func(p *plan.Plan, h *host.Facts) ([]File, error) {
+		if p == nil {
+			return nil, errors.New("write plan: there is none")
+		}
+		if h == nil {
+			return nil, errNoHost
+		}
+		return write(newSheet(p, h))
+	}
 }

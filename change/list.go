@@ -1,0 +1,119 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// List gives all change sets, newest first, having reverted those whose
+// deadline has passed or that were cut short, and having given a live one a new
+// watchdog where its own has died. An error names journals that cannot be read;
+// the others are given all the same.
+func (m *Manager) List(ctx context.Context) ([]Set, error) {
+	expired := m.Expire(ctx)
+	if errors.Is(expired, fs.ErrPermission) {
+		expired = nil // anyone may look
+	}
+	l := &ledger{Manager: m}
+	l.sets, l.bad = readAll(m.dir)
+	l.boot, _ = m.bootID()
+	l.namespace, _ = m.namespace()
+	var boot bootSettings
+	if slices.ContainsFunc(l.sets, func(s *Set) bool { return len(s.persisted()) > 0 }) {
+		boot = readBoot(m.root, nil)
+	}
+	list := make([]Set, 0, len(l.sets))
+	for _, set := range slices.Backward(l.sets) {
+		set.Elsewhere = set.Kept() && !l.here(set)
+		set.Booted = set.Kept() && set.BootID != l.boot
+		if set.Kept() && !set.Elsewhere {
+			l.compare(set, boot)
+		}
+		if set.State == Live && !set.Elsewhere && !m.watched(m.dir, set.ID) && mayWatch(m.dir) {
+			expired = errors.Join(expired, m.Rewatch(m.dir, set.ID))
+		}
+		list = append(list, *set)
+	}
+	if l.bad != nil {
+		return list, l.bad
+	}
+	return list, expired
+}
+
+// compare says of each value of a kept set what the host has, and how it has
+// come away from the set: now, and at the next boot.
+func (l *ledger) compare(set *Set, boot bootSettings) {
+	for i := range set.Values {
+		v := &set.Values[i]
+		now, err := l.look(set, v)
+		v.Now = now
+		if v.State != Live {
+			continue
+		}
+		if over := l.over(set, v); over != nil {
+			v.Drift = "set again by " + over.ID
+			continue
+		}
+		switch {
+		case errors.Is(err, errGone):
+			v.Drift = "what it was of is gone, or another by that name"
+		case err != nil:
+			v.Drift = "cannot be read"
+		case now != v.New && set.BootID != l.boot:
+			v.Drift = "did not come back with the boot: now " + now
+		case now != v.New:
+			v.Drift = "someone else set it: now " + now
+		}
+		v.Drift = sentence(v.Drift, l.driftAtBoot(set, v, boot))
+	}
+}
+
+// over is a later set that is kept and has the tunable too; nil if there is none.
+func (l *ledger) over(set *Set, v *Value) *Set {
+	for _, other := range l.sets[slices.Index(l.sets, set)+1:] {
+		if !other.Kept() || !l.here(other) {
+			continue
+		}
+		if o := other.value(v.Tunable); o != nil && (o.State == Live || o.State == Applying) && (o.New != o.Old || other.Persist) {
+			return other
+		}
+	}
+	return nil
+}
+
+// driftAtBoot says why the next boot will not have the value of a persisted set.
+func (l *ledger) driftAtBoot(set *Set, v *Value, boot bootSettings) string {
+	if set.State != Confirmed || !set.Persist {
+		return ""
+	}
+	for _, d := range dropIns {
+		line := d.line(v)
+		if line == "" {
+			continue
+		}
+		text, err := l.former(d)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("/%s is not fullbore's any more", d.path)
+		case text == nil:
+			return fmt.Sprintf("/%s was removed", d.path)
+		case !d.says(text, line):
+			return fmt.Sprintf("/%s was edited: %q is not in it", d.path, line)
+		}
+	}
+	if homeOf(v.Tunable) != inSysctl {
+		return ""
+	}
+	switch a := boot.of(v.Tunable); {
+	case a == nil:
+		return "nothing sets it at the next boot"
+	case a.negative:
+		return fmt.Sprintf("%s:%d keeps it from being set at the next boot", a.file, a.line)
+	case a.value != v.New:
+		return fmt.Sprintf("%s:%d sets it to %q at the next boot", a.file, a.line, a.value)
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package change
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
+)
+
+// udevNamed is how the catalogue's rules find their interface. Ours find it by
+// its hardware address instead, since names are given anew at every boot.
+const udevNamed = `NAME=="{instance}", `
+
+// udevRule is the rule that gives the interface its value when it appears; ""
+// if the catalogue has none, or the interface no hardware address.
+func udevRule(v *Value) string {
+	known, ok := tunable.Lookup(host.System(), v.Tunable)
+	if !ok || v.Device == nil || v.Device.MAC == "" {
+		return ""
+	}
+	rule, _, ok := strings.Cut(known.Persist, " in /"+udevFile)
+	_, action, named := strings.Cut(rule, udevNamed)
+	if !ok || !named {
+		return ""
+	}
+	// A dollar is udev's own sign (udev(7), "Substitutions"), unless there are two.
+	steps := tunable.Steps{Persist: strings.ReplaceAll(strings.ReplaceAll(action, "$$", "$"), "$", "$$")}
+	action = steps.Fill(v.Tunable, v.New, "$name").Persist
+	// Devices with a driver only: bonds, bridges and VLANs bear the address of
+	// the interface below them.
+	return fmt.Sprintf(`ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="%s", %s`, v.Device.MAC, action)
+}
+
+// udevServes reports, as an error, why a rule would not set the value at boot.
+func (l *ledger) udevServes(v *Value) error {
+	_, name := tunable.Split(v.Tunable)
+	rule := udevRule(v)
+	under := func(path string) bool {
+		_, err := os.Stat(filepath.Join(l.root, path))
+		return err == nil
+	}
+	var why string
+	switch {
+	case rule == "":
+		why = name + " has no hardware address to recognise it by"
+	case !under("sys/class/net/" + name + "/device/driver"):
+		why = name + " is made by software: what makes it is to set it too"
+	case !under("usr/lib/udev") && !under("lib/udev"):
+		why = "this host has no udev"
+	default:
+		// The rule names the program with its path, as udev wants it.
+		if _, run, ok := strings.Cut(rule, `RUN+="`); ok {
+			if program, _, _ := strings.Cut(run, " "); !under(program) {
+				why = fmt.Sprintf("%s, which is to set it at boot, is not there: install it, or", program)
+			}
+		}
+	}
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s cannot be kept over a reboot: %s; confirm without --persist: then it is kept until the next boot", ErrRefused, v.Tunable, why)
+}

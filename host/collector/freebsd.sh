@@ -1,0 +1,23 @@
+(
+PATH=$PATH:/usr/sbin:/sbin:/usr/bin:/bin
+LC_ALL=C
+export PATH LC_ALL
+s() { echo "=== fullbore $*"; }
+echo 'fullbore facts 1 freebsd'
+s name; uname -n
+s version; uname -r
+s arch; uname -m
+s distribution; uname -sr
+s sysctl
+for p in hw.physmem hw.ncpu hw.model \
+net.inet.ip.forwarding net.inet6.ip6.forwarding \
+{{wrap .Sysctls}}
+do
+sysctl $p
+done
+s ifconfig; ifconfig -a | head -n 5000
+s sysctl.conf
+grep -E '^[^#]*=' /etc/sysctl.conf /etc/sysctl.conf.local /boot/loader.conf \
+/boot/loader.conf.local /dev/null | head -n 1000
+s end
+) 2>/dev/null </dev/null

@@ -1,0 +1,43 @@
+(
+PATH=/usr/bin:/usr/sbin:/sbin:$PATH
+LC_ALL=C
+export PATH LC_ALL
+s() { echo "=== fullbore $*"; }
+echo 'fullbore facts 1 illumos'
+s name; uname -n
+s release; uname -r
+s build; uname -v
+s arch; uname -p
+s distribution; sed 1q /etc/release
+s cpus; psrinfo | wc -l
+s cpu-model; psrinfo -pv | tail -1
+s memory; prtconf | sed -n '/^Memory size/p;/^Memory size/q'
+s ipadm
+for p in \
+max_buf _cwnd_max recv_buf send_buf _wscale_always _tstamp_if_wscale sack _slow_start_initial \
+_deferred_acks_max
+do
+ipadm show-prop -c -o PROPERTY,CURRENT -p $p tcp
+done
+s forwarding
+ipadm show-prop -c -o PROPERTY,CURRENT -p forwarding ipv4
+ipadm show-prop -c -o PROPERTY,CURRENT -p forwarding ipv6
+s mdb
+for p in \
+clnt_max_conns nfs3_max_transfer_size nfs3_max_transfer_size_cots nfs3_bsize nfs3_nra \
+nfs3_max_threads
+do
+echo "$p/D" | mdb -k
+done
+s system; grep set /etc/system | grep '=' | sed 2000q
+s ifconfig; ifconfig -a | sed 5000q
+s kstat
+for p in ifspeed link_speed link_duplex link_up; do kstat -p -s $p | sed 500q; done
+s dladm-link; dladm show-link -p -o LINK,CLASS,MTU,STATE | sed 1000q
+s dladm-phys; dladm show-phys -p -o LINK,STATE,SPEED,DUPLEX,DEVICE | sed 1000q
+s dladm-prop; dladm show-linkprop -c -o LINK,PROPERTY,VALUE -p mtu,rxrings | sed 2000q
+s sharectl; sharectl get -p servers nfs
+s startup
+grep -l 'ndd -set' /etc/init.d/* /etc/rc?.d/S* /lib/svc/method/* | sed 100q
+s end
+) 2>/dev/null </dev/null

@@ -1,0 +1,30 @@
+(
+echo fullbore facts 1 windows
+echo === fullbore name
+hostname
+echo === fullbore ver
+ver
+echo === fullbore cpus
+echo %NUMBER_OF_PROCESSORS%
+echo === fullbore arch
+echo %PROCESSOR_ARCHITECTURE%
+{{- if .Reg}}
+echo === fullbore wmic
+wmic computersystem get TotalPhysicalMemory /value | find "="
+{{- end}}
+echo === fullbore netsh-interfaces
+netsh interface ip show interface
+echo === fullbore reg
+{{- if .Reg}}
+reg query "HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
+reg query "HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces" /s
+reg query "HKLM\SYSTEM\CurrentControlSet\Services\AFD\Parameters"
+{{- else}}
+regedit /e "%TEMP%\fullbore.txt" "HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
+type "%TEMP%\fullbore.txt"
+regedit /e "%TEMP%\fullbore.txt" "HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\AFD\Parameters"
+type "%TEMP%\fullbore.txt"
+del "%TEMP%\fullbore.txt"
+{{- end}}
+echo === fullbore end
+) 2>nul

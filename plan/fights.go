@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
+)
+
+// aboutOthers warns of what sets tunables of a host too, and may undo the plan.
+func (m *maker) aboutOthers() {
+	for _, h := range m.hosts() {
+		if !m.changes(h) {
+			continue
+		}
+		for _, other := range h.Managers {
+			sets := ""
+			if other.Sets != "" {
+				sets = " (" + other.Sets + ")"
+			}
+			m.note("%s sets tunables on %s too%s, and may set these back: %s.", other.Name, h.Name, sets, remedy(other.Name))
+		}
+	}
+}
+
+func (m *maker) changes(h *host.Facts) bool {
+	return slices.ContainsFunc(m.ideas, func(i idea) bool {
+		return slices.ContainsFunc(i.Changes, func(c Change) bool { return c.Host == h.Name })
+	})
+}
+
+// remedies are what to do about others that set tunables, by a part of their name.
+var remedies = []struct{ name, do string }{
+	{"tuned", "write the plan as a profile of its own (--format tuned), so that TuneD sets it"},
+	{"bpftune", "it stops tuning what somebody else sets, until it is started again; let either it or this plan have TCP's buffers"},
+	{"group policy", "a policy wins over local settings (Get-NetTCPSetting shows both); change it there, or nothing stays"},
+	{"heuristics", "netsh interface tcp set heuristics disabled keeps Windows from changing receive autotuning by itself"},
+	{"harden", "hardening roles set TCP timestamps and others again at their next run; put the values into the role's variables"},
+	{"sysctl", "the file that sorts last wins (sysctl.d(5)); put the values there, or take the older lines out"},
+	{"networkmanager", "put what belongs to an interface into its connection (nmcli: ethtool.*, 802-3-ethernet.mtu)"},
+	{"networkd", "put what belongs to an interface into its .link or .network file"},
+	{"netplan", "put what belongs to an interface into netplan's files"},
+	{"irqbalance", "it moves the interrupts of network cards again; it can be told to leave some alone (--banirq)"},
+	{"power-profiles", "it sets the CPU governor again; choose its profile performance (powerprofilesctl set performance)"},
+	{"ansible", "put the values into what it manages (--format ansible writes a play)"},
+	{"puppet", "put the values into what it manages"},
+	{"chef", "put the values into what it manages"},
+	{"salt", "put the values into what it manages"},
+	{"cloud-init", "put the values into its user data (--format cloud-init)"},
+	{"nix", "put the values into the system's configuration (--format nixos)"},
+	{"autotune", "it makes its tunables again at boot; change their description so that it leaves them alone"},
+}
+
+func remedy(name string) string {
+	name = strings.ToLower(name)
+	for _, r := range remedies {
+		if strings.Contains(name, r.name) {
+			return r.do
+		}
+	}
+	return "make it set these values, or make it leave them alone"
+}
+
+// aboutObsolete says of each tunable that somebody has set although it has no
+// effect in this version, that it has none: it would be the first to be tried.
+func (m *maker) aboutObsolete() {
+	for _, h := range m.hosts() {
+		all, err := tunable.Catalogue(h.OS)
+		if err != nil {
+			continue
+		}
+		for _, t := range all {
+			value, has := h.Tunables[t.Name]
+			if !has || t.Obsolete == "" || t.Until == "" || t.Applies(h.Version) || usual(&t, value) {
+				continue
+			}
+			m.note("%s is %s on %s, where it does nothing: %s.", t.Name, tunable.Normalise(value), h.Name, sentence(t.Obsolete))
+		}
+	}
+}
+
+// usual says whether a value is one that some version came with: nobody set it.
+func usual(t *tunable.Tunable, value string) bool {
+	return slices.ContainsFunc(t.Defaults, func(d tunable.Default) bool {
+		return tunable.Normalise(d.Value) == tunable.Normalise(value)
+	})
+}
+
+// bounces is what to know of a step that can interrupt the network.
+const bounces = "Setting %s can take the link down for a moment, and with it the connection to the host: apply it only under the watchdog, which puts it back unless confirmed."
+
+// interrupts is a step's risk, with that of interrupting the network.
+func (m *maker) interrupts(s Step) string {
+	for _, c := range s.Changes {
+		h := find(c.Host, m.Input)
+		if h == nil {
+			continue
+		}
+		if entry, ok := tunable.Lookup(h.OS, c.Tunable); ok && entry.Bounces {
+			return strings.TrimSpace(s.Risk + " " + fmt.Sprintf(bounces, c.Tunable))
+		}
+	}
+	return s.Risk
+}

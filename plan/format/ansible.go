@@ -1,0 +1,148 @@
+package format
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+// The tasks of both plays, with nothing of a plan in them. They use only modules
+// that are part of ansible-core: ansible.posix.sysctl is not.
+var (
+	//go:embed tasks.yml
+	tasks string
+	//go:embed tasks-undo.yml
+	undoTasks string
+)
+
+// ansible is a play.
+var ansible = Format{
+	Name:  "ansible",
+	About: "an Ansible play",
+	For: func(h *host.Facts) bool { // its modules need Python there
+		return isUnix(h) && (h.OS != "solaris" || major(h.Version) >= 11)
+	},
+	Write: of(func(s *sheet) ([]File, error) {
+		return []File{text("fullbore.yml", s.play(tasks,
+			"Run with: ansible-playbook -i INVENTORY fullbore.yml; with --check it only says what would change.",
+			"Sizes are only ever raised: what is larger already stays. Old values are written down on the host, in /var/lib/fullbore/ansible.json."))}, nil
+	}),
+	Undo: of(func(s *sheet) ([]File, error) {
+		return []File{text("fullbore-undo.yml", s.play(undoTasks,
+			"Run with: ansible-playbook -i INVENTORY fullbore-undo.yml; puts back what fullbore.yml has set, where it is still so."))}, nil
+	}),
+}
+
+// play writes a play: the settings as variables, then the tasks.
+func (s *sheet) play(tasks string, how ...string) string {
+	s = s.split(func(one *setting) string {
+		if !one.live() && one.keeper(s.host).file == "" {
+			return one.byHand(one.To)
+		}
+		return ""
+	})
+	w := &page{mark: "#"}
+	s.intro(w, how...)
+	s.leftOut(w)
+	w.line("- name: Settings for bulk transfers, planned by fullbore")
+	w.line("  hosts: ", s.pattern())
+	w.line("  become: true")
+	w.line("  gather_facts: false")
+	w.line("  vars:")
+	w.line("    fullbore_dir: /var/lib/fullbore")
+	s.playSettings(w)
+	s.playFiles(w)
+	w.WriteString(tasks)
+	return w.String()
+}
+
+// pattern is the inventory's name of the host, if the plan's can be one.
+func (s *sheet) pattern() string {
+	name := s.host.Name
+	if name == "" || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") {
+		return "all # the plan's host has a name that no inventory has"
+	}
+	return yamlText(name)
+}
+
+// playSettings writes the settings. Each has commands of its own, so that the
+// tasks are the same for every system.
+func (s *sheet) playSettings(w *page) {
+	in := &page{mark: "      #"}
+	empty := true
+	for i := range s.settings {
+		one := &s.settings[i]
+		k := one.keeper(s.host)
+		one.about(in)
+		if !one.live() {
+			in.comment("It is set below, in " + k.file + ".")
+			continue
+		}
+		empty = false
+		if k.file == "" && k.command == "" {
+			in.comment("It holds until the next boot; " + one.byHand(one.To) + ".")
+		}
+		in.line("      - name: ", yamlText(one.Tunable))
+		in.line("        value: ", yamlText(one.To))
+		in.line("        rising: ", yamlBool(one.entry.Rising))
+		in.line("        read: ", yamlText(one.exactRead()))
+		in.line("        live: ", yamlText(one.inShell(one.entry.Live, "FULLBORE_VALUE", "FULLBORE_ON")))
+		if k.command != "" {
+			in.line("        keep: ", yamlText(one.inShell(k.command, "FULLBORE_VALUE", "FULLBORE_ON")))
+		}
+	}
+	if empty {
+		w.line("    fullbore_settings: []")
+	} else {
+		w.line("    fullbore_settings:")
+	}
+	w.WriteString(in.String())
+}
+
+// playFiles writes the lines that are kept in files.
+func (s *sheet) playFiles(w *page) {
+	files := s.files()
+	if len(files) == 0 {
+		w.line("    fullbore_files: []")
+		return
+	}
+	w.line("    fullbore_files:")
+	for _, file := range files {
+		w.line("      - path: ", file)
+		w.line("        mark: ", yamlText(marks(file)))
+		w.line("        lines:")
+		for i := range s.settings {
+			if one := &s.settings[i]; one.keeper(s.host).file == file {
+				before, after, ok := strings.Cut(one.keeper(s.host).line, "{value}")
+				if !ok {
+					w.line("          - text: ", yamlText(one.plainly(before, one.To)))
+					continue
+				}
+				w.line("          - name: ", yamlText(one.Tunable))
+				w.line("            value: ", yamlText(one.To))
+				w.line("            before: ", yamlText(one.plainly(before, one.To)))
+				w.line("            after: ", yamlText(one.plainly(after, one.To)))
+			}
+		}
+	}
+}
+
+// yamlText quotes a text that Ansible is not to take for a template.
+func yamlText(text string) string {
+	if text != "" && isSafe(text) && !slices.Contains(yamlWords, strings.ToLower(text)) && strings.Trim(text, "0123456789.:-_") != "" {
+		return text
+	}
+	return "!unsafe '" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// yamlWords are texts that YAML 1.1 takes for something else.
+var yamlWords = []string{"yes", "no", "on", "off", "true", "false", "null", "y", "n", "~"}
+
+func yamlBool(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}

@@ -1,0 +1,44 @@
+package format
+
+import (
+	"strings"
+)
+
+// nixOS is a module of NixOS.
+var nixOS = Format{
+	Name:  "nixos",
+	About: "a module of NixOS",
+	For:   isLinux,
+	Write: of(func(s *sheet) ([]File, error) {
+		s = s.split(s.notInFile(sysctlFile))
+		w := &page{mark: "#"}
+		s.intro(w, "Add it to imports in /etc/nixos/configuration.nix, then: nixos-rebuild switch",
+			"It sets what it says: where a value has been raised since the plan was made, take its line out.")
+		w.line("{ ... }:")
+		w.line("{")
+		inner := &page{mark: "  #"}
+		for _, one := range s.settings {
+			inner.blank()
+			one.about(inner)
+			inner.line("  boot.kernel.sysctl.", nixString(one.entry.Name), " = ", nixString(one.To), ";")
+		}
+		s.leftOut(inner)
+		w.WriteString(strings.TrimPrefix(inner.String(), "\n"))
+		w.line("}")
+		return []File{text("fullbore.nix", w.String())}, nil
+	}),
+	Undo: of(func(s *sheet) ([]File, error) {
+		s = s.split(s.notInFile(sysctlFile))
+		s.left = nil
+		return []File{program("undo-nixos.sh", s.script(scriptKind{
+			how:   []string{"As root, after taking fullbore.nix out of imports and nixos-rebuild switch: sh undo-nixos.sh puts back what is still as the module set it."},
+			state: "nixos", undo: true, plan: true,
+		}))}, nil
+	}),
+}
+
+// nixString quotes a text in the language of Nix, in which a dollar and a brace
+// begin an expression (Nix manual, String literals).
+func nixString(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`).Replace(text) + `"`
+}

@@ -1,0 +1,36 @@
+package format
+
+import (
+	"slices"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+// script makes the settings at once, and has them outlive a boot where a file or
+// a command of the system does that.
+var script = Format{
+	Name:  "script",
+	About: "a shell script that sets, keeps, and undoes",
+	For:   isUnix,
+	Write: of(func(s *sheet) ([]File, error) {
+		return []File{program("fullbore.sh", s.script(scriptKind{
+			how: []string{
+				"As root: " + s.shell() + " fullbore.sh sets them and has them outlive a boot; fullbore.sh --undo puts back what is still as it set it.",
+				"Sizes are only ever raised: what is larger already stays. Old values are written down in /var/lib/fullbore/script.values.",
+			},
+			state: "script", keeps: true,
+		}))}, nil
+	}),
+	Undo: of(func(s *sheet) ([]File, error) {
+		return []File{program("fullbore-undo.sh", s.script(scriptKind{
+			how:   []string{"As root: " + s.shell() + " fullbore-undo.sh puts back what fullbore.sh has set, where it is still so."},
+			state: "script", keeps: true, undo: true,
+		}))}, nil
+	}),
+}
+
+func isUnix(h *host.Facts) bool {
+	return slices.Contains([]string{"linux", "macos", "freebsd", "solaris", "illumos"}, h.OS)
+}
+
+func isLinux(h *host.Facts) bool { return h.OS == "linux" }

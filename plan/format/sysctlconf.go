@@ -1,0 +1,72 @@
+package format
+
+import (
+	"github.com/fullbore/fullbore/host"
+)
+
+// sysctlConf is lines of /etc/sysctl.conf, and of loader.conf(5) for what is
+// only read while FreeBSD boots.
+var sysctlConf = Format{
+	Name:  "sysctl.conf",
+	About: "lines of sysctl.conf and loader.conf",
+	For: func(h *host.Facts) bool {
+		return h.OS == "freebsd" || h.OS == "macos" && major(h.Version) < 11
+	},
+	Write: of(func(s *sheet) ([]File, error) {
+		files := []File{s.lines("/etc/sysctl.conf", "sysctl.conf", "They count from the next boot on.")}
+		loader := s.split(s.notInFile("/boot/loader.conf"))
+		if len(loader.settings) > 0 {
+			files = append(files, s.lines("/boot/loader.conf", "loader.conf", "They count from the next boot on."))
+		}
+		return files, nil
+	}),
+	Undo: of(func(s *sheet) ([]File, error) {
+		return []File{s.undoLines("undo-sysctl-conf.sh", "sysctl.conf", "/etc/sysctl.conf", "/boot/loader.conf")}, nil
+	}),
+}
+
+// system is lines of /etc/system, which the kernel of Solaris and illumos reads
+// while it boots.
+var system = Format{
+	Name:  "system",
+	About: "lines of /etc/system",
+	For:   isSunOS,
+	Write: of(func(s *sheet) ([]File, error) {
+		return []File{s.lines(systemFile, "etc-system", "They count from the next boot on. Keep a copy of the file: boot -a asks for another one where a line in it keeps the system from starting.")}, nil
+	}),
+	Undo: of(func(s *sheet) ([]File, error) {
+		return []File{s.undoLines("undo-system.sh", "system", systemFile)}, nil
+	}),
+}
+
+func isSunOS(h *host.Facts) bool { return h.OS == "solaris" || h.OS == "illumos" }
+
+// lines are those of a file that holds others too: to be added at its end.
+func (s *sheet) lines(file, name, how string) File {
+	s = s.split(s.notInFile(file))
+	w := &page{mark: marks(file)}
+	w.line(w.mark, " ", beginMark)
+	s.intro(w, "Add to "+file+", once: cat "+name+" >> "+file+". "+how,
+		"Before, see that no value there is larger already: of two lines for one name the last counts.")
+	s.writeLines(w)
+	s.leftOut(w)
+	w.line(w.mark, " ", endMark)
+	return text(name, w.String())
+}
+
+// undoLines is a script that takes lines out of files again.
+func (s *sheet) undoLines(name, state string, files ...string) File {
+	s = s.split(func(one *setting) string {
+		for _, file := range files {
+			if one.keeper(s.host).file == file {
+				return ""
+			}
+		}
+		return "it is in none of the files"
+	})
+	s.left = nil // what was never set need not be undone
+	return program(name, s.script(scriptKind{
+		how:   []string{"As root: " + s.shell() + " " + name + " takes out of the files what is between \"" + beginMark + "\" and \"" + endMark + "\", and puts back what is live and still as they set it."},
+		state: state, keeps: true, undo: true, plan: true,
+	}))
+}

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
+	"github.com/fullbore/fullbore/unit"
+)
+
+func assume(t testing.TB, system string) *host.Facts {
+	t.Helper()
+	h, err := collector.Assume(system, 64<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// others are a version of each system but Linux, old and new.
+var others = []string{
+	"solaris8", "solaris9", "solaris10", "solaris11", "illumos", "macos10.1", "macos10.4", "macos10.5", "macos10.7", "macos10.9", "macos15",
+	"freebsd10", "freebsd15", "windows2000", "windowsxp", "windows2003", "windows2008", "windows2012r2", "windows2025",
+}
+
+// onlyLinux is what only Linux has.
+var onlyLinux = regexp.MustCompile(`net\.(ipv4|core)|tcp_[rw]?mem\b|ethtool|modprobe|\btc -s|fq_codel|\bfq\b|mem_max|Linux|/proc`)
+
+// Whatever the verdict is, whoever reads a plan for another system learns what
+// helps, and nothing that only Linux has.
+func TestWordsElsewhere(t *testing.T) {
+	for _, system := range others {
+		for _, c := range diagnose.Causes {
+			h := assume(t, system)
+			in := Input{Path: between(100*unit.Mbps, ms), Direction: bulk.Forward, Sender: h, Receiver: h, Diagnosis: found(c.ID)}
+			p := Make(in)
+			if Full(c.ID) {
+				continue // what it says there is about the path, not about a host
+			}
+			text := strings.Join(p.Notes, "\n")
+			for _, s := range p.Steps {
+				text += s.Idea + s.Risk
+				for _, change := range s.Changes {
+					text += change.Why
+				}
+			}
+			if found := onlyLinux.FindString(text); found != "" {
+				t.Errorf("%s, %s: the plan tells of %q:\n%s", system, c.ID, found, text)
+			}
+			if len(p.Steps) == 0 && !slices.ContainsFunc(p.Notes, func(note string) bool {
+				return strings.Contains(note, "What helps") || strings.Contains(note, "does not say")
+			}) {
+				t.Errorf("%s, %s: no step, and no word of what helps: %q", system, c.ID, p.Notes)
+			}
+		}
+	}
+	for name, rules := range systems {
+		for cause := range rules.says {
+			if !diagnose.Known(cause) {
+				t.Errorf("%s speaks of %s, which is no cause", name, cause)
+			}
+		}
+	}
+}

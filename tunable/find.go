@@ -1,0 +1,158 @@
+package tunable
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fullbore/fullbore/near"
+)
+
+// aliases are other names of systems.
+var aliases = map[string]string{
+	"sunos": "solaris", "opensolaris": "illumos",
+	"osx": "macos", "macosx": "macos", "mac": "macos",
+	"win": "windows",
+}
+
+// maxName bounds what people write for a system, in bytes: the longest names of
+// releases have some 40.
+const maxName = 64
+
+// Find gives the system and the version that people mean: by a release's short
+// name ("windows2003", "rhel7"), by its whole name ("Windows Server 2003"), or by
+// the number of a version ("linux5.15", "SunOS 5.10"). Without a version it is the
+// newest one of the catalogue.
+func Find(name string) (*System, string, error) {
+	plain := squeeze(name)
+	if plain == "" || len(name) > maxName {
+		return nil, "", fmt.Errorf("a system's name has 1 to %d bytes, not %d", maxName, len(name))
+	}
+	var known []string
+	for _, id := range Systems() {
+		s, err := Of(id)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, prefix := range s.names() {
+			rest, ok := strings.CutPrefix(plain, prefix)
+			if !ok {
+				continue
+			}
+			if rest == "" {
+				return s, s.Newest(), nil
+			}
+			if version, ok := s.Version(rest); ok {
+				return s, version, nil
+			}
+		}
+		for _, r := range s.Releases {
+			if plain == squeeze(r.Name) || plain == r.alone() {
+				return s, r.Version, nil
+			}
+			known = append(known, cmp.Or(r.alone(), id+squeeze(r.Short)))
+		}
+		known = append(known, id)
+	}
+	return nil, "", fmt.Errorf("system %q is not known%s: there are %s, each with a version behind it, and names of releases such as rhel8 or windows2019",
+		name, near.DidYouMean(plain, known), strings.Join(Systems(), ", "))
+}
+
+// Version gives the version of s that a word means: a release's short name
+// ("2003", "rhel7", "10"), or a number such as there can be ("5.15"): not below
+// the first release, and not above the next of its first number.
+func (s *System) Version(name string) (string, bool) {
+	plain := squeeze(name)
+	for _, r := range s.Releases {
+		if plain == squeeze(r.Short) {
+			return r.Version, true
+		}
+	}
+	if !number.MatchString(plain) || len(s.Releases) == 0 {
+		return "", false
+	}
+	if s.ID == "solaris" {
+		plain = strings.TrimPrefix(plain, "5.") // SunOS 5.10 is Solaris 10
+	}
+	v, okV := parseVersion(plain)
+	first, okFirst := parseVersion(s.Releases[0].Version)
+	last, okLast := parseVersion(s.Newest())
+	if !okV || !okFirst || !okLast || older(v, first) || v[0] > last[0]+1 {
+		return "", false
+	}
+	return plain, true
+}
+
+// Newest is the version of the last release.
+func (s *System) Newest() string {
+	if len(s.Releases) == 0 {
+		return ""
+	}
+	return s.Releases[len(s.Releases)-1].Version
+}
+
+// number is a version in digits. Sizes are bounded, so that it can be parsed.
+var number = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,5}$`)
+
+// names are those that the system goes by, longer ones first: "macosx10.4" begins
+// with "macos" too.
+func (s *System) names() []string {
+	all := []string{s.ID}
+	for alias, of := range aliases {
+		if of == s.ID {
+			all = append(all, alias)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return all
+}
+
+// alone is the short name of a release if nothing need stand before it: "rhel7",
+// not "2003".
+func (r *Release) alone() string {
+	short := squeeze(r.Short)
+	if short == "" || short[0] >= '0' && short[0] <= '9' {
+		return ""
+	}
+	return short
+}
+
+// squeeze makes spellings of one name equal, and takes a distribution's part from
+// the version of a kernel: "Linux 6.1.0-18-amd64" is "linux6.1.0".
+func squeeze(name string) string {
+	name = distributions.ReplaceAllString(strings.ToLower(name), "$1")
+	return strings.NewReplacer(" ", "", "-", "", "_", "", "\t", "").Replace(name)
+}
+
+var distributions = regexp.MustCompile(`([0-9]\.[0-9]+\.[0-9]+)[-+_ ].*`)
+
+// Having gives the systems that have a tunable of that name, with or without an
+// instance, sorted.
+func Having(name string) []string {
+	return slices.DeleteFunc(Systems(), func(id string) bool {
+		_, ok := Lookup(id, name)
+		return !ok
+	})
+}
+
+// DidYouMean is " (did you mean x or y?)" of tunables of s whose names are near the
+// one given, whatever its letters' case; nothing if there are none.
+func (s *System) DidYouMean(name string) string {
+	spelt := map[string]string{}
+	var names []string
+	for _, t := range s.Tunables {
+		lower := strings.ToLower(t.Name)
+		spelt[lower] = t.Name
+		names = append(names, lower)
+	}
+	found := near.Words(strings.ToLower(name), names)
+	for i, lower := range found {
+		found[i] = spelt[lower]
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return " (did you mean " + strings.Join(found, " or ") + "?)"
+}
