@@ -33,6 +33,12 @@ func TestMain(m *testing.M) {
 		}
 		exit(err)
 	}
+	if op := os.Getenv("CHANGE_TEST_OP"); op != "" {
+		exit(operate(op, os.Getenv("CHANGE_TEST_DIR"), os.Getenv("CHANGE_TEST_ROUND")))
+	}
+	if log := os.Getenv("CHANGE_TEST_SYSTEMD"); log != "" {
+		exit(becomeSystemd(log, os.Getenv("CHANGE_TEST_NAME")))
+	}
 	if dir := os.Getenv("CHANGE_TEST_OWNER"); dir != "" {
 		exit(own(dir, os.Getenv("CHANGE_TEST_DETACHED") != ""))
 	}

@@ -164,6 +164,11 @@ func writeDurably(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
+// beside is where a file's new content is written before it takes its place.
+func beside(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+}
+
 // makeDir makes a directory and those above it, durably.
 func makeDir(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -158,8 +159,21 @@ func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
 		return err
 	}
 	defer unlock()
+	l.sweep()
 	l.sets, l.bad = readAll(m.dir)
 	return do(l)
+}
+
+// sweep removes what writers have left behind that died at it: under the lock
+// there is no other writer.
+func (l *ledger) sweep() {
+	left, _ := filepath.Glob(beside(filepath.Join(l.dir, "*.json")))
+	for _, d := range dropIns {
+		left = append(left, beside(filepath.Join(l.root, d.path)))
+	}
+	for _, path := range left {
+		_ = os.Remove(path) // it is in nobody's way
+	}
 }
 
 // find gives a set that may be worked on from here.
@@ -198,19 +212,13 @@ func (l *ledger) open(id string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if set.Open() && l.late(set) {
-		if err := l.revert(set, l.lateNote(set)); err != nil {
+	if set.Open() && (l.late(set) || set.Persist) {
+		if err := l.close(set); err != nil {
 			return nil, err
 		}
 	}
 	if !set.Open() {
 		return nil, fmt.Errorf("change set %s is %s (%s): %w", id, set.State, set.Note, ErrClosed)
-	}
-	if set.Persist { // persisting it was cut short
-		set.Persist = false
-		if err := errors.Join(l.withdraw(), l.save(set)); err != nil {
-			return nil, err
-		}
 	}
 	return set, nil
 }

@@ -57,6 +57,9 @@ func (l *ledger) persistable(set *Set) error {
 		return err
 	}
 	boot := readBoot(l.root, files)
+	for i := range boot {
+		l.locate(&boot[i])
+	}
 	for _, v := range trial.persisted() {
 		if homeOf(v.Tunable) != inSysctl {
 			continue
@@ -66,6 +69,19 @@ func (l *ledger) persistable(set *Set) error {
 		}
 	}
 	return nil
+}
+
+// locate corrects the line number of what someone else wrote into our file: what
+// is read is the file as it would be, what people see is the one that is there.
+func (l *ledger) locate(a *assignment) {
+	if a.file != "/"+sysctlFile {
+		return
+	}
+	for _, now := range parseSettings(a.file, string(readSettings(filepath.Join(l.root, sysctlFile)))) {
+		if now.key == a.key && now.value == a.value && now.negative == a.negative {
+			a.line = now.line
+		}
+	}
 }
 
 // effective reports, as an error, that a boot would make something else of the

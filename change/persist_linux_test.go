@@ -163,7 +163,7 @@ func TestHandWrittenLinesStay(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 
 	second := begin(t, m, Setting{rmem, biggest})
-	wantErr(t, m.Confirm(t.Context(), second, true), ErrRefused, sysctlFile+":10 sets net.ipv4.tcp_rmem to \"1 2 3\"")
+	wantErr(t, m.Confirm(t.Context(), second, true), ErrRefused, sysctlFile+":5 sets net.ipv4.tcp_rmem to \"1 2 3\"")
 	_, err := m.Revert(t.Context(), second)
 	must(t, err)
 	_, err = m.Revert(t.Context(), first)

@@ -56,7 +56,7 @@ func (l *ledger) expire() error {
 	var failed []error
 	for _, set := range slices.Backward(l.sets) {
 		if l.overdue(set) && l.here(set) {
-			failed = append(failed, l.revert(set, l.lateNote(set)))
+			failed = append(failed, l.close(set))
 		}
 	}
 	return errors.Join(failed...)
@@ -68,7 +68,17 @@ func (l *ledger) overdue(set *Set) bool {
 	if set.BootID != l.boot {
 		return set.Open() || set.State == Confirmed && !set.Persist
 	}
-	return set.Open() && (l.late(set) || set.State == Applying)
+	return set.Open() && (l.late(set) || set.State == Applying || set.Persist)
+}
+
+// close reverts a set that is overdue; of one whose persisting was cut short
+// only that, since it is in time for another call.
+func (l *ledger) close(set *Set) error {
+	if set.Open() && set.Persist && set.State != Applying && !l.late(set) {
+		set.Persist = false
+		return errors.Join(l.withdraw(), l.save(set))
+	}
+	return l.revert(set, l.lateNote(set))
 }
 
 func (l *ledger) late(set *Set) bool { return set.BootID != l.boot || !l.now().Before(set.Deadline) }

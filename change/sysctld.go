@@ -81,8 +81,9 @@ func (b bootSettings) with(a assignment) bootSettings {
 // of says what a boot makes of a tunable: the assignment of its very name, or
 // of the last pattern that fits; nil if nothing sets it. One that is negative
 // keeps patterns off.
-func (b bootSettings) of(name string) *assignment {
-	key := strings.ReplaceAll(name, ".", "/")
+func (b bootSettings) of(name string) *assignment { return b.ofKey(normaliseKey(name)) }
+
+func (b bootSettings) ofKey(key string) *assignment {
 	var found *assignment
 	for i := range b {
 		switch {

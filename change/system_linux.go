@@ -84,8 +84,15 @@ func syncDir(dir string) error {
 func StartWatchdog(dir, id string) error { return startWatchdog(dir, id, true) }
 
 // StartDetachedWatchdog starts a watchdog that only looks at the deadline: the
-// change set is meant to outlive this process, to be confirmed by another.
-func StartDetachedWatchdog(dir, id string) error { return startWatchdog(dir, id, false) }
+// change set is meant to outlive this process, to be confirmed by another. Where
+// there is systemd, it has a timer for the case that the watchdog dies.
+func StartDetachedWatchdog(dir, id string) error {
+	if err := startWatchdog(dir, id, false); err != nil {
+		return err
+	}
+	startTimer(dir, id)
+	return nil
+}
 
 func startWatchdog(dir, id string, owned bool) error {
 	// The running program itself, even when its file was replaced meanwhile.
@@ -133,18 +140,18 @@ func startWatchdog(dir, id string, owned bool) error {
 // name to write to, since nobody else writes at the same time: what a crash
 // leaves of it is overwritten the next time.
 func replaceFile(path string, data []byte) error {
-	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
+	draft := beside(path)
+	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(data)
 	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
 	if err == nil {
-		err = os.Rename(beside, path)
+		err = os.Rename(draft, path)
 	}
 	if err != nil {
-		_ = os.Remove(beside) // what has no room is not to take some
+		_ = os.Remove(draft) // what has no room is not to take some
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	half := whole && set.State == Applying
+	half := whole && (set.State == Applying || set.Open() && set.Persist)
 	if !set.Open() || why == "" && !half && m.now().Before(set.Deadline) {
 		return set.Open(), nil
 	}
@@ -85,8 +85,8 @@ func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 			err = l.revert(set, l.lateNote(set))
 		case set.Open() && why != "":
 			err = l.revert(set, why)
-		case whole && set.State == Applying:
-			err = l.revert(set, cutShort)
+		case whole && l.overdue(set):
+			err = l.close(set)
 		}
 		open = set.Open()
 		return err

@@ -8,7 +8,8 @@ import (
 
 // Counters reads the kernel's protocol counters of the calling thread's network
 // namespace, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets" and
-// so on. TCP over IPv6 counts there too.
+// so on. TCP over IPv6 counts there too. "Softnet.Dropped" and
+// "Softnet.TimeSqueeze" are the machine's; a kernel that hides them has none.
 func Counters() (map[string]int64, error) {
 	// The thread's own entry and not /proc/self/net, which shows the namespace
 	// of the process' first thread (proc(5)).
@@ -21,6 +22,11 @@ func Counters() (map[string]int64, error) {
 		}
 		if err := parseCounters(text, counters); err != nil {
 			return nil, fmt.Errorf("%s%s: %w", dir, name, err)
+		}
+	}
+	if text, err := readBounded(dir + "softnet_stat"); err == nil {
+		if err := parseSoftnet(text, counters); err != nil {
+			return nil, fmt.Errorf("%ssoftnet_stat: %w", dir, err)
 		}
 	}
 	return counters, nil

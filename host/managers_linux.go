@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +119,8 @@ func (r root) linkManagers() []Manager {
 		for _, pattern := range m.files {
 			files, _ := filepath.Glob(filepath.Join(string(r), pattern))
 			for _, file := range files[:min(len(files), maxFiles)] {
-				if names := linkSettings(file, m.of, m.keys); names != "" {
+				text, _ := readBounded(file)
+				if names := linkSettings(text, m.of, m.keys); names != "" {
 					sets = append(sets, names+" in "+r.shown(file))
 				}
 			}
@@ -160,11 +160,7 @@ var networkdKeys = map[string]string{
 
 // linkSettings says which tunables a settings file has, and of which interface
 // as the file names it.
-func linkSettings(path string, of []string, keys map[string]string) string {
-	text, err := readBounded(path)
-	if err != nil {
-		return ""
-	}
+func linkSettings(text string, of []string, keys map[string]string) string {
 	values := parseINI(text)
 	instance := ""
 	for _, key := range of {
@@ -218,7 +214,7 @@ func brief(text string) string {
 	const most = 200 // bytes
 	text = printable.Line(text)
 	if len(text) > most {
-		text = string(bytes.ToValidUTF8([]byte(text[:most]), nil)) + "..."
+		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}
 	return text
 }

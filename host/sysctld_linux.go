@@ -41,8 +41,12 @@ func SysctlFiles(root string) []SysctlFile {
 // readSysctls reads one file; what it cannot read, a boot cannot either. Patterns
 // stay as they are: a name that is written out comes before them.
 func readSysctls(path string) SysctlFile {
-	file := SysctlFile{path, map[string]string{}}
 	text, _ := readBounded(path)
+	return SysctlFile{path, parseSysctls(text)}
+}
+
+func parseSysctls(text string) map[string]string {
+	values := map[string]string{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		name, value, ok := strings.Cut(line, "=")
@@ -50,9 +54,9 @@ func readSysctls(path string) SysctlFile {
 			continue
 		}
 		name = strings.TrimPrefix(strings.TrimSpace(name), "-") // "may fail"
-		file.Values[dotted(name)] = tunable.Normalise(value)
+		values[dotted(name)] = tunable.Normalise(value)
 	}
-	return file
+	return values
 }
 
 // dotted writes a name with dots between its parts. Names may be written with
@@ -77,7 +81,7 @@ var hardening = []string{"harden", "devsec", "dev-sec", "stig", "cis-", "-cis", 
 func (r root) sysctlManagers() []Manager {
 	var found []Manager
 	add := func(file SysctlFile) {
-		if sets := file.known(); sets != "" {
+		if sets := knownOf(file.Values); sets != "" {
 			found = append(found, Manager{Name: brief(r.shown(file.Path)), Sets: sets})
 		}
 	}
@@ -92,13 +96,13 @@ func (r root) sysctlManagers() []Manager {
 	return found
 }
 
-// known says which of the catalogue's tunables a file sets, and to what.
-func (f SysctlFile) known() string {
+// knownOf says which of the catalogue's tunables are set, and to what.
+func knownOf(values map[string]string) string {
 	const most = 6
 	var sets []string
-	for _, name := range sorted(f.Values) {
+	for _, name := range sorted(values) {
 		if _, ok := tunable.Lookup("linux", name); ok {
-			sets = append(sets, name+" = "+f.Values[name])
+			sets = append(sets, name+" = "+values[name])
 		}
 	}
 	if len(sets) > most {

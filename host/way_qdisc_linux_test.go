@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -144,9 +145,7 @@ func TestReplaceable(t *testing.T) {
 	codel := func(change map[uint16]uint32) func(*netlink.AttributeEncoder) []byte {
 		return func(o *netlink.AttributeEncoder) []byte {
 			values := map[uint16]uint32{1: 4999, 2: 10_240, 3: 99_999, 4: 1, 5: 1024, 6: 1514, 8: 64, 9: 32 << 20}
-			for attribute, value := range change {
-				values[attribute] = value
-			}
+			maps.Copy(values, change)
 			for attribute, value := range values {
 				o.Uint32(attribute, value)
 			}

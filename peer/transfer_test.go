@@ -106,7 +106,7 @@ func TestLimitsWithoutToken(t *testing.T) {
 	if got, want := trusted.Hello().Limits, TokenLimits(); got != want {
 		t.Errorf("limits with the token are %+v, want %+v", got, want)
 	}
-	if _, err := trusted.Transfer(within(t, generous), short(bulk.Forward, 200), nil); err != nil {
+	if _, err := trusted.Transfer(within(t, generous), short(bulk.Forward, 64), nil); err != nil {
 		t.Errorf("with the token: %v", err)
 	}
 }

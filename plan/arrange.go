@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -94,27 +93,4 @@ func (m *maker) settle() {
 		}
 	}
 	m.ideas = kept
-}
-
-// Settled is what a host ends up with when a whole plan is carried out at once:
-// of every tunable one change, From as it was before the plan, in an order in
-// which they can be made (see tunable.Tunable.After).
-func Settled(p *Plan, h *host.Facts) []Change {
-	m := &maker{Input: Input{Sender: h}}
-	var out []Change
-	for _, s := range p.Steps {
-		for _, c := range s.Changes {
-			if c.Host != h.Name {
-				continue
-			}
-			at := slices.IndexFunc(out, c.same)
-			if at < 0 {
-				out = append(out, c)
-				continue
-			}
-			c.From = out[at].From
-			out[at] = c
-		}
-	}
-	return m.arrange(out)
 }

@@ -36,14 +36,14 @@ func (m *maker) chain(h *host.Facts, name, value, why string, depth int) []Chang
 		}
 		value = raised
 	}
-	if value = tunable.Normalise(value); value == present {
+	if value = tunable.Normalise(value); entry.Same(value, present) {
 		return nil
 	}
 	if h.CanChange && slices.Contains(h.ReadOnly, name) {
 		m.note("%s should be %s on %s, but it cannot be set there: %s.", name, value, h.Name, whose[entry.Scope])
 		return nil
 	}
-	if err := check(entry, value); err != nil {
+	if err := entry.Check(value); err != nil {
 		m.note("Nothing is planned for %s: %v.", h.Name, err)
 		return nil
 	}
@@ -65,8 +65,8 @@ func (m *maker) settable(h *host.Facts, name string) *tunable.Tunable {
 	entry, known := tunable.Lookup(h.OS, name)
 	_, has := h.Tunables[name]
 	switch {
-	case known && !entry.Applies(h.Version) && entry.Obsolete != "":
-		m.note("%s is not set on %s: %s.", name, h.Name, sentence(entry.Obsolete))
+	case known && entry.In(h.Version) == tunable.Obsolete && entry.Obsolete != "":
+		m.note("%s is not set on %s: it is %s.", name, h.Name, sentence(entry.WhyNot(h.Version)))
 	case !known || !has || !entry.Applies(h.Version):
 		m.note("%s does not have %s, or it has no effect there.", h.Name, name)
 	case entry.Leave != "":
@@ -79,17 +79,6 @@ func (m *maker) settable(h *host.Facts, name string) *tunable.Tunable {
 
 // sentence is text of the catalogue inside of a longer sentence.
 func sentence(text string) string { return strings.TrimRight(strings.TrimSpace(text), ".") }
-
-// check is the catalogue's, and that a word is one of those there can be.
-func check(entry *tunable.Tunable, value string) error {
-	if err := entry.Check(value); err != nil {
-		return err
-	}
-	if len(entry.Choices) > 0 && !slices.Contains(entry.Choices, value) {
-		return fmt.Errorf("%s: %q is none of %s", entry.Name, value, strings.Join(entry.Choices, ", "))
-	}
-	return nil
-}
 
 // floor is the value wanted, with the elements that it raises raised at least to
 // what the system's version comes with (never below a default: TuneD's 16 MB

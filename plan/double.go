@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fullbore/fullbore/host"
@@ -9,12 +10,14 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Double is the next step after one that helped: the same buffers, twice as
+// Double is the next step after one that helped: the same sizes, twice as
 // large (S4: double until nothing more is gained). It stays within the hosts'
-// memory and the kernel's range, and is nil when no buffer can grow any more or
-// the step has none.
+// memory, the system's range and what bounds a size, and is nil when nothing can
+// grow any more or the step has no sizes.
 func Double(step Step, in Input) *Step {
-	next := Step{Idea: "twice as much: " + strings.TrimPrefix(step.Idea, "twice as much: "), Risk: step.Risk}
+	const again = "twice as much: "
+	next := Step{Idea: again + strings.TrimPrefix(step.Idea, again), Risk: step.Risk}
+	m := &maker{Input: in}
 	for _, c := range step.Changes {
 		h := find(c.Host, in)
 		if h == nil {
@@ -24,24 +27,26 @@ func Double(step Step, in Input) *Step {
 		if !ok || !t.Rising {
 			continue
 		}
-		elements := strings.Fields(c.To)
-		if len(elements) == 0 {
+		now, most := greatest(c.To), t.Max
+		if t.Unit == inBytes {
+			most = min(most, int64(mostBuffer))
+			if bound := m.bound(h); bound > 0 {
+				most = min(most, int64(bound))
+			}
+		}
+		if room := roomFor(h, t, c.Tunable, append(slices.Clone(step.Changes), next.Changes...)); room > 0 {
+			most = min(most, int64(room))
+		}
+		if now <= 0 || now >= most {
 			continue
 		}
-		place := len(elements) - 1
-		present := unit.Size(number(c.To, place))
-		most := min(mostBuffer, unit.Size(t.Max))
-		if bound := in.bound(h); bound > 0 {
-			most = min(most, bound)
+		twice := most
+		if now < most/2 {
+			twice = 2 * now
 		}
-		twice := min(2*present, most)
-		if present <= 0 || present > mostBuffer || twice <= present {
-			continue
-		}
-		elements[place] = fmt.Sprint(int64(twice))
 		next.Changes = append(next.Changes, Change{
-			Host: c.Host, Tunable: c.Tunable, From: c.To, To: strings.Join(elements, " "),
-			Why:    fmt.Sprintf("%v helped, so twice as much may help more", present),
+			Host: c.Host, Tunable: c.Tunable, From: c.To, To: withLast(c.To, twice),
+			Why:    fmt.Sprintf("%s helped, so twice as much may help more", amount(t, now)),
 			Source: c.Source,
 		})
 	}
@@ -49,6 +54,14 @@ func Double(step Step, in Input) *Step {
 		return nil
 	}
 	return &next
+}
+
+// amount is a number of a tunable, for people.
+func amount(t *tunable.Tunable, n int64) string {
+	if t.Unit == inBytes {
+		return unit.Size(n).String()
+	}
+	return strings.TrimSpace(fmt.Sprint(n, " ", t.Unit))
 }
 
 func find(name string, in Input) *host.Facts {

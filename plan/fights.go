@@ -12,10 +12,11 @@ import (
 // aboutOthers warns of what sets tunables of a host too, and may undo the plan.
 func (m *maker) aboutOthers() {
 	for _, h := range m.hosts() {
-		if !m.changes(h) {
-			continue
-		}
+		changed := m.changed(h)
 		for _, other := range h.Managers {
+			if !concerns(h, other, changed) {
+				continue
+			}
 			sets := ""
 			if other.Sets != "" {
 				sets = " (" + other.Sets + ")"
@@ -25,10 +26,33 @@ func (m *maker) aboutOthers() {
 	}
 }
 
-func (m *maker) changes(h *host.Facts) bool {
-	return slices.ContainsFunc(m.ideas, func(i idea) bool {
-		return slices.ContainsFunc(i.Changes, func(c Change) bool { return c.Host == h.Name })
-	})
+// changed are the tunables that are planned for a host, without their instances.
+func (m *maker) changed(h *host.Facts) []string {
+	var names []string
+	for _, i := range m.ideas {
+		for _, c := range i.Changes {
+			if base, _ := tunable.Split(c.Tunable); c.Host == h.Name && !slices.Contains(names, base) {
+				names = append(names, base)
+			}
+		}
+	}
+	return names
+}
+
+// concerns says whether another one may set what is changed: one that tells which
+// tunables of the catalogue it sets only sets those.
+func concerns(h *host.Facts, other host.Manager, changed []string) bool {
+	named := func(name string) bool { return strings.Contains(other.Sets, name) }
+	switch {
+	case len(changed) == 0:
+		return false
+	case slices.ContainsFunc(changed, named):
+		return true
+	case strings.Contains(other.Name, "irqbalance"):
+		return slices.Contains(changed, "link.rps_cpus") || slices.Contains(changed, "link.channels.combined")
+	}
+	all, err := tunable.Of(h.OS)
+	return err != nil || !slices.ContainsFunc(all.Tunables, func(t tunable.Tunable) bool { return named(t.Name) })
 }
 
 // remedies are what to do about others that set tunables, by a part of their name.
@@ -67,16 +91,17 @@ func remedy(name string) string {
 // effect in this version, that it has none: it would be the first to be tried.
 func (m *maker) aboutObsolete() {
 	for _, h := range m.hosts() {
-		all, err := tunable.Catalogue(h.OS)
+		all, err := tunable.Of(h.OS)
 		if err != nil {
 			continue
 		}
-		for _, t := range all {
+		for i := range all.Tunables {
+			t := &all.Tunables[i]
 			value, has := h.Tunables[t.Name]
-			if !has || t.Obsolete == "" || t.Until == "" || t.Applies(h.Version) || usual(&t, value) {
+			if !has || t.Obsolete == "" || t.In(h.Version) != tunable.Obsolete || usual(t, value) {
 				continue
 			}
-			m.note("%s is %s on %s, where it does nothing: %s.", t.Name, tunable.Normalise(value), h.Name, sentence(t.Obsolete))
+			m.note("%s is %s on %s, where it does nothing: it is %s.", t.Name, tunable.Normalise(value), h.Name, sentence(t.WhyNot(h.Version)))
 		}
 	}
 }

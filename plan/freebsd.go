@@ -90,7 +90,7 @@ func (m *maker) freebsdBuffer(h *host.Facts, d freebsdDirection) *idea {
 		return nil
 	}
 	if asked := m.asks(d.receiving); asked > 0 {
-		return m.asked(h, maxsockbuf, d.cause, asked, present(h, d.space), socketRoom)
+		return m.asked(h, maxsockbuf, d.cause, asked, present(h, d.space), m.socketLimit(h, asked))
 	}
 	need := m.whole()
 	buffer := m.within(h, d.most, need)
@@ -102,7 +102,7 @@ func (m *maker) freebsdBuffer(h *host.Facts, d freebsdDirection) *idea {
 	i.limit = m.windowRate(freebsdWindow(h, d, present(h, d.most), present(h, maxsockbuf), h.Tunables[d.auto] != "0"))
 	i.after = m.windowRate(freebsdWindow(h, d, buffer, limit, true))
 	i.Changes = m.change(h, d.most, number64(buffer), m.holds()+"; the system lets the buffer grow so far")
-	if usable(present(h, maxsockbuf)) < min(need, buffer) || len(i.Changes) > 0 {
+	if limit > present(h, maxsockbuf) && (usable(present(h, maxsockbuf)) < min(need, buffer) || len(i.Changes) > 0) {
 		i.Changes = append(m.change(h, maxsockbuf, number64(limit), "every buffer is held to 8/9 of it, and its packets with what surrounds them to the whole"), i.Changes...)
 	}
 	if h.Tunables[d.auto] == "0" {

@@ -95,7 +95,7 @@ func TestGoldenPlans(t *testing.T) {
 }
 
 // leastExamples is how many hosts the plans were reviewed for.
-const leastExamples = 0
+const leastExamples = 40
 
 func readExample(t *testing.T, file string) Input {
 	t.Helper()
@@ -270,8 +270,6 @@ func checkChange(was, now *host.Facts, c Change, in Input) error {
 		return fmt.Errorf("not a change from %q", present)
 	case entry.Check(c.To) != nil:
 		return entry.Check(c.To)
-	case len(entry.Choices) > 0 && !slices.Contains(entry.Choices, c.To):
-		return fmt.Errorf("not one of %q", entry.Choices)
 	case c.Why == "" || !strings.Contains(c.Source, "https://"):
 		return fmt.Errorf("without reason or source")
 	}

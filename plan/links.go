@@ -220,30 +220,22 @@ func steering(m *maker, h *host.Facts) *idea {
 	for _, l := range m.links(h, false) {
 		name := l.of("link.rps_cpus")
 		queues := number(h.Tunables[l.of("link.channels.combined")], 0)
-		present, known := h.Tunables[name]
-		if !known || !empty(present) || queues <= 0 || 2*queues > int64(h.CPUs) { // nearly as many: the detour costs more than it brings
+		t, ok := tunable.Lookup(h.OS, name)
+		if !ok || !t.Same(h.Tunables[name], "0") || queues <= 0 || 2*queues > int64(h.CPUs) { // nearly as many: the detour costs more than it brings
 			continue
 		}
-		i.Changes = append(i.Changes, m.change(h, name, mask(h.CPUs, present),
+		i.Changes = append(i.Changes, m.change(h, name, mask(h.CPUs),
 			fmt.Sprintf("%s has fewer receive queues (%d) than the host has processors (%d)", l.Name, queues, h.CPUs))...)
 		i.Risk = risk(h, name)
 	}
 	return i
 }
 
-// empty says whether a mask names no processor.
-func empty(mask string) bool { return mask != "" && strings.Trim(mask, "0,") == "" }
-
-// mask names the first so many processors in hexadecimal, as long as the one
-// that is there: the kernel writes as many groups of eight digits as it has
-// processors for.
-func mask(cpus int, like string) string {
+// mask names the first so many processors, in hexadecimal.
+func mask(cpus int) string {
 	digits := strings.Repeat("f", cpus/4)
 	if rest := cpus % 4; rest > 0 {
 		digits = fmt.Sprintf("%x", 1<<rest-1) + digits
-	}
-	if width := len(strings.ReplaceAll(like, ",", "")); len(digits) < width {
-		digits = strings.Repeat("0", width-len(digits)) + digits
 	}
 	var groups []string
 	for len(digits) > 8 {

@@ -10,6 +10,7 @@ import (
 // maker is a plan in the making.
 type maker struct {
 	Input
+	came    Input // as it came, with hosts that are not planned for
 	need    need
 	bbr     string // why the sender is to use BBR; "": it is not
 	why     string // the reason for another congestion control, also where there is none to change to
@@ -20,7 +21,7 @@ type maker struct {
 
 func newMaker(in Input) *maker {
 	in.Streams = max(in.Streams, 1)
-	m := &maker{Input: in}
+	m := &maker{Input: in, came: in}
 	m.need = m.measure()
 	m.Sender = m.accept(in.Sender, "sender")
 	m.Receiver = m.accept(in.Receiver, "receiver")

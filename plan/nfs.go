@@ -63,9 +63,11 @@ func nfsMount(m *maker, h *host.Facts) *idea {
 		set(slots, fmt.Sprint(oldSlots), "so many requests may be under way on a connection, and before 3.1 the kernel does not raise that by itself")
 	}
 	const session = "module.nfs.max_session_slots"
-	if h.Tunables[session] != "" {
-		if under := m.underWay(); under > number(h.Tunables[session], 0) {
-			set(session, fmt.Sprint(doubled(number(h.Tunables[session], 0), under)), fmt.Sprintf("the path holds %d requests", under))
+	if t, ok := tunable.Lookup(h.OS, session); ok && h.Tunables[session] != "" {
+		usual, _ := t.Default(h.Version)
+		begin := max(number(h.Tunables[session], 0), number(usual, 0), 1)
+		if under := min(m.underWay(), t.Max); under > begin {
+			set(session, fmt.Sprint(min(doubled(begin, under), t.Max)), fmt.Sprintf("the path holds %d requests; the number is doubled from where it is for as long as that helps", m.underWay()))
 		}
 	}
 	return i
@@ -94,7 +96,7 @@ func nfsServer(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: answeredByNFS, limit: unlimited, after: unlimited}
 	i.Idea = "let the server of NFS serve more requests at once"
 	i.Risk = t.Risk
-	i.Changes = m.change(h, name, fmt.Sprint(doubled(present, want)), "a request waits while all threads are at work; the number is doubled from where it is for as long as that helps")
+	i.Changes = m.change(h, name, fmt.Sprint(min(doubled(present, want), t.Max)), "a request waits while all threads are at work; the number is doubled from where it is for as long as that helps")
 	return i
 }
 

@@ -322,37 +322,6 @@ func TestDouble(t *testing.T) {
 	}
 }
 
-func TestWriteSysctl(t *testing.T) {
-	p := &Plan{Steps: []Step{
-		{Changes: []Change{
-			{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864", Why: "the path holds 17.9 MiB (1 Gb/s for 150 ms); the kernel offers about half of the buffer as window", Source: "Linux ip-sysctl, https://docs.kernel.org/networking/ip-sysctl.html"},
-			{Host: "a", Tunable: "net.ipv4.tcp_wmem", From: "4096 16384 4194304", To: "4096 16384 67108864", Why: "x", Source: "y"},
-		}},
-		{Changes: []Change{{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 67108864", To: "4096 65536 134217728", Why: "64 MiB helped,\nkernel.panic = 1", Source: "z"}}},
-	}}
-	var text bytes.Buffer
-	if err := WriteSysctl(&text, p, "b"); err != nil {
-		t.Fatal(err)
-	}
-	want := `# Settings for bulk transfers on b, planned by fullbore.
-# Install as /etc/sysctl.d/90-fullbore.conf; load with: sysctl -p /etc/sysctl.d/90-fullbore.conf
-
-# 64 MiB helped, kernel.panic = 1
-# Was: 4096 65536 87380. Source: z
-net.ipv4.tcp_rmem = 4096 65536 134217728
-`
-	if diff := cmp.Diff(want, text.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestWriteSysctlWithoutChanges(t *testing.T) {
-	var text bytes.Buffer
-	if err := WriteSysctl(&text, &Plan{}, "b"); err != nil || !strings.HasSuffix(text.String(), "\n# Nothing is planned for it.\n") {
-		t.Errorf("error %v, text:\n%s", err, &text)
-	}
-}
-
 func TestWriteText(t *testing.T) {
 	p := &Plan{Steps: []Step{{Idea: "let the receiver's window grow", Predicted: 965 * unit.Mbps, Risk: "memory", Changes: []Change{
 		{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864", Why: "the path holds \x1b[31m17.9 MiB", Source: "Linux ip-sysctl, https://docs.kernel.org"}}}},

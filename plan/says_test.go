@@ -10,6 +10,7 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
+	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -64,6 +65,52 @@ func TestWordsElsewhere(t *testing.T) {
 			if !diagnose.Known(cause) {
 				t.Errorf("%s speaks of %s, which is no cause", name, cause)
 			}
+		}
+	}
+}
+
+// Doubled until nothing grows any more, buffers stay within what bounds them: up
+// to 10.5, a Mac whose space is above 8/9 of kern.ipc.maxsockbuf makes no
+// connection any more.
+func TestDoubleElsewhere(t *testing.T) {
+	for _, system := range others {
+		h := assume(t, system)
+		if _, ok := h.Tunables[clusters]; ok {
+			h.Tunables[clusters] = "131072"
+		}
+		in := Input{Path: between(unit.Gbps, 100*ms), Direction: bulk.Forward, Sender: h, Receiver: h, Workload: NFS}
+		doubled := 0
+		steps := Make(in).Steps
+		now := clone(h)
+		for _, s := range steps {
+			for _, c := range s.Changes {
+				now.Tunables[c.Tunable] = c.To
+			}
+		}
+		in.Sender, in.Receiver = now, now
+		for _, s := range steps {
+			for step := &s; step != nil; step = Double(*step, in) {
+				for _, c := range step.Changes {
+					now.Tunables[c.Tunable] = c.To
+				}
+				for _, c := range step.Changes {
+					entry, _ := tunable.Lookup(h.OS, c.Tunable)
+					most := number(now.Tunables[entry.Within], 0)
+					if entry.Within == maxsockbuf {
+						most = most / 9 * 8
+					}
+					if pool := int64(macosPool(h)); c.Tunable == maxsockbuf && pool > 0 {
+						most = pool
+					}
+					if most > 0 && number(c.To, 0) > most {
+						t.Fatalf("%s: %s is %s, and %s allows %d", system, c.Tunable, c.To, entry.Within, most)
+					}
+				}
+				doubled++
+			}
+		}
+		if doubled == 0 && (h.OS != "windows" || inRegistry(h)) {
+			t.Errorf("%s: nothing was doubled", system)
 		}
 	}
 }

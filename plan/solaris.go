@@ -61,7 +61,7 @@ func solarisReceive(m *maker, h *host.Facts) *idea {
 	}
 	n := namesOf(h)
 	if asked := m.asks(true); asked > 0 {
-		return m.asked(h, n.most, diagnose.ReceiverBuffer, asked, present(h, n.receive), 1)
+		return m.asked(h, n.most, diagnose.ReceiverBuffer, asked, present(h, n.receive), m.within(h, n.most, asked))
 	}
 	need := m.static()
 	buffer := m.within(h, n.receive, need)
@@ -86,7 +86,7 @@ func solarisSend(m *maker, h *host.Facts) *idea {
 	}
 	n := namesOf(h)
 	if asked := m.asks(false); asked > 0 {
-		return m.asked(h, n.most, diagnose.SenderBuffer, asked, present(h, n.send), 1)
+		return m.asked(h, n.most, diagnose.SenderBuffer, asked, present(h, n.send), m.within(h, n.most, asked))
 	}
 	need := m.static()
 	buffer := m.within(h, n.send, need)
@@ -108,14 +108,17 @@ func (m *maker) solarisLimits(h *host.Facts, n solarisNames, buffer unit.Size, i
 	if len(i.Changes) == 0 {
 		return
 	}
-	most := max(buffer, roomToAsk)
-	if bound := m.bound(h); bound > 0 {
-		most = min(most, max(bound, buffer))
+	var limits []Change
+	if now := present(h, n.most); buffer >= now {
+		most := max(buffer, roomToAsk)
+		if bound := m.bound(h); bound > 0 {
+			most = min(most, max(bound, buffer))
+		}
+		limits = m.change(h, n.most, number64(most), fmt.Sprintf("buffers above it are refused, it should be above %s, and applications that know their path may ask for more; by itself it costs nothing", n.cwnd))
 	}
-	limits := m.change(h, n.most, number64(most), fmt.Sprintf("buffers above it are refused, it should be above %s, and applications that know their path may ask for more; by itself it costs nothing", n.cwnd))
 	limits = append(limits, m.change(h, n.cwnd, number64(buffer), "the window in use never grows beyond it, whatever the buffers are")...)
 	i.Changes = append(limits, i.Changes...)
-	m.note("%s and %s on %s hold for every connection to everybody, up to %s of memory for all of them. For one peer alone, a route does the same: route change PEER GATEWAY -recvpipe %d -sendpipe %d.",
+	m.note("%s and %s on %s hold for every connection to everybody, and may take %s when they are full. For one peer alone, a route does the same: route change PEER GATEWAY -recvpipe %d -sendpipe %d.",
 		n.receive, n.send, h.Name, m.together(buffer), int64(buffer), int64(buffer))
 	if has(h, "tcp_recv_hiwat") {
 		m.note("What ndd sets on %s is lost at the next reboot; a start-up script keeps it.", h.Name)
@@ -126,11 +129,10 @@ func (m *maker) solarisLimits(h *host.Facts, n solarisNames, buffer unit.Size, i
 // together says how much memory the buffers of all connections take when they
 // are full.
 func (m *maker) together(buffer unit.Size) string {
-	n := max(m.Streams, m.Connections)
-	if n == 1 {
-		return fmt.Sprintf("%v each, or the number of connections times that", buffer)
+	if n := max(m.Streams, m.Connections); n > 1 {
+		return fmt.Sprintf("%v each, %v for %d of them,", buffer, buffer*unit.Size(n), n)
 	}
-	return fmt.Sprintf("%d times %v, which is %v", n, buffer, buffer*unit.Size(n))
+	return fmt.Sprintf("%v each", buffer)
 }
 
 func solarisJumbo(h *host.Facts) string {

@@ -62,19 +62,20 @@ func (m *maker) asks(receiving bool) unit.Size {
 // asked answers an application that sets its buffer itself. Other than Linux,
 // which cuts the request, these systems refuse one above their maximum (ENOBUFS:
 // tcp_opt_set in illumos' tcp_opt_data.c, sbreserve in the BSDs' and Apple's
-// kernels), and the application keeps the default: present is its size. The
-// maximum has to be factor times the buffer.
-func (m *maker) asked(h *host.Facts, name, cause string, asked, present unit.Size, factor int) *idea {
+// kernels), and the application keeps the default: now is its size. room is what
+// the maximum has to be.
+func (m *maker) asked(h *host.Facts, name, cause string, asked, now, room unit.Size) *idea {
 	option := "SO_SNDBUF"
 	if cause == diagnose.ReceiverBuffer {
 		option = "SO_RCVBUF"
 	}
 	m.note("The application sets %s to %v itself on %s, so no other buffer of the system counts for it.", option, asked, h.Name)
-	i := &idea{answers: []string{cause}, limit: m.windowRate(present), after: m.windowRate(asked)}
+	i := &idea{answers: []string{cause}, limit: m.windowRate(now), after: m.windowRate(asked)}
 	i.Idea = fmt.Sprintf("let the application have the %s that it asks for", option)
 	i.Risk = risk(h, name)
-	i.Changes = m.change(h, name, number64(m.within(h, name, asked*unit.Size(factor))),
-		fmt.Sprintf("the application asks for %v, and the system refuses what it does not have room for here", asked))
+	if room > present(h, name) {
+		i.Changes = m.change(h, name, number64(room), fmt.Sprintf("the application asks for %v, and the system refuses what it does not have room for here", asked))
+	}
 	return i
 }
 
@@ -104,6 +105,26 @@ func has(h *host.Facts, name string) bool {
 // read is taken for a current one.
 func from(h *host.Facts, version string) bool {
 	return (&tunable.Tunable{Since: version}).Applies(h.Version)
+}
+
+// roomFor is the most that a tunable may become once so many changes are made,
+// the last of each tunable counting: what bounds it, of kern.ipc.maxsockbuf 8/9,
+// and for that itself the pool of clusters. 0: nothing bounds it.
+func roomFor(h *host.Facts, t *tunable.Tunable, name string, made []Change) unit.Size {
+	if name == maxsockbuf {
+		return macosPool(h)
+	}
+	bound, most := boundary(h, t, name)
+	room := unit.Size(most)
+	for _, c := range made {
+		if c.Host == h.Name && c.Tunable == bound {
+			room = unit.Size(number(c.To, 0))
+		}
+	}
+	if bound == maxsockbuf {
+		return usable(room)
+	}
+	return room
 }
 
 // takes says of changes that do not count at once when they do. It begins with a
@@ -142,5 +163,5 @@ func (m *maker) jumbo(h *host.Facts, how string) {
 	if m.need.rate < unit.Gbps || m.need.rtt <= 0 || m.need.rtt > nearby || m.mtu() > 1500 {
 		return
 	}
-	m.note("Packets of 9000 bytes cost %s less CPU for the same data, if every device between the hosts takes them: %s. Look at the segment size that comes out of it first.", h.Name, how)
+	m.note("Packets of 9000 bytes cost %s less CPU for the same data, if every device between the hosts takes them: %s. Do that before anything else, and look at the segment size that comes out of it.", h.Name, how)
 }

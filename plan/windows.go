@@ -42,13 +42,13 @@ const (
 	scaling = 1 // bit of Tcp1323Opts; the other one is timestamps
 )
 
-// static1323 says whether a version of Windows has its windows in the registry.
-func static1323(h *host.Facts) bool { return has(h, windowSize) }
+// inRegistry says whether a version of Windows has its receive window there.
+func inRegistry(h *host.Facts) bool { return has(h, windowSize) }
 
 // windowsScale has Windows up to 2003 offer a window scale. Timestamps stay as
 // they are.
 func windowsScale(m *maker, h *host.Facts) []Change {
-	if !static1323(h) || h.Tunables[options] == "" {
+	if !inRegistry(h) || h.Tunables[options] == "" {
 		return nil
 	}
 	now := number(h.Tunables[options], 0)
@@ -66,7 +66,7 @@ func windowsReceive(m *maker, h *host.Facts) *idea {
 		m.note("The application sets SO_RCVBUF to %v itself on %s, which turns autotuning off. It would do better to leave it alone.", asked, h.Name)
 		return nil
 	}
-	if static1323(h) {
+	if inRegistry(h) {
 		return m.windowsStatic(h)
 	}
 	return m.windowsLevel(h)
@@ -166,7 +166,7 @@ func windowsRSS(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: []string{diagnose.ReceiverCPU}, limit: unlimited, after: unlimited}
 	i.Idea = "spread what is received over several CPUs"
 	i.Risk = risk(h, name)
-	i.Changes = m.change(h, name, "enabled", "it is off, so that one CPU takes all packets; it is on in every Windows that has it")
+	i.Changes = m.change(h, name, "enabled", "it is off, so that one CPU takes all packets; Windows comes with it on")
 	return i
 }
 
@@ -176,7 +176,7 @@ func windowsRSS(m *maker, h *host.Facts) *idea {
 // limits is not known. Since Vista it follows the path by itself.
 func windowsSend(m *maker, h *host.Facts) *idea {
 	const name = "DefaultSendWindow"
-	if m.need.bdp <= 0 || !static1323(h) || m.asks(false) > 0 || h.Tunables[name] == "" {
+	if m.need.bdp <= 0 || !inRegistry(h) || m.asks(false) > 0 || h.Tunables[name] == "" {
 		return nil
 	}
 	buffer := m.within(h, name, m.static())
@@ -208,7 +208,8 @@ func windowsNFS(m *maker, h *host.Facts) *idea {
 	return i
 }
 
-// aboutWindows notes what somebody has set in the registry that is ignored.
+// aboutWindows notes where to look whether what is set holds, and that larger
+// packets may help.
 func (m *maker) aboutWindows(h *host.Facts, i *idea) {
 	if len(i.Changes) == 0 {
 		return

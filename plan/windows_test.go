@@ -44,7 +44,7 @@ func TestWindows(t *testing.T) {
 		is(t, one(facts(t, "windows7", "chimney", "enabled", "heuristics", "disabled")), "chimney=disabled")
 	})
 	t.Run("registry: the scale and the bound, then the window; timestamps stay", func(t *testing.T) {
-		in := one(facts(t, "windows2003", "Tcp1323Opts", "2"))
+		in := one(facts(t, "windows2003", "Tcp1323Opts", "2", "GlobalMaxTcpWindowSize", "65535"))
 		in.Path = between(unit.Gbps, 2*ms)
 		is(t, in, "", "Tcp1323Opts 2 -> 3", "GlobalMaxTcpWindowSize 65535 -> 1048576", "TcpWindowSize 65535 -> 1048576")
 		if risk := Make(in).Steps[0].Risk; !strings.Contains(risk, "next reboot") {

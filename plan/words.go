@@ -24,7 +24,7 @@ func (m *maker) aboutVerdict(verdict string) {
 
 // unplannable is what the system of the host that a cause is about says of it.
 func (m *maker) unplannable(cause string) string {
-	near, far := m.Sender, m.Receiver
+	near, far := m.came.Sender, m.came.Receiver
 	if slices.Contains([]string{diagnose.ReceiverBuffer, diagnose.SlowReceiver, diagnose.ReceiverCPU}, cause) {
 		near, far = far, near
 	}

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // Facts writes what is known of a host.
 func Facts(w io.Writer, f *host.Facts) {
 	t := &table{w: w}
-	t.row("host", fmt.Sprintf("%s: %s %s (%s), %s", f.Name, f.OS, f.Version, f.Arch, f.Distribution))
-	t.row("machine", fmt.Sprintf("%d CPUs %s, %s of memory", f.CPUs, f.CPUModel, unit.Size(f.Memory)))
+	t.row("host", describeHost(f))
+	t.row("machine", describeMachine(f))
 	if f.Forwards {
 		t.row("role", "forwards packets: a router or firewall is not tuned")
 	}
@@ -33,16 +34,57 @@ func Facts(w io.Writer, f *host.Facts) {
 		}
 		t.row(first(i, "interfaces"), strings.Join(append([]string{fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)}, n.Addresses...), " ")+particular(n))
 	}
-	for i, name := range slices.Sorted(maps.Keys(f.Tunables)) {
+	of := map[string][]string{} // of an interface, a mount or a route: a row each
+	rows := 0
+	for _, name := range slices.Sorted(maps.Keys(f.Tunables)) {
+		if base, instance := tunable.Split(name); instance != "" {
+			of[instance] = append(of[instance], base+" = "+f.Tunables[name])
+			continue
+		}
 		note := ""
 		if slices.Contains(f.ReadOnly, name) {
 			note = "  (cannot be set here)"
 		}
-		t.row(first(i, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
+		t.row(first(rows, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
+		rows++
+	}
+	for _, instance := range slices.Sorted(maps.Keys(of)) {
+		t.row(first(rows, "tunables"), fmt.Sprintf("of %s: %s", instance, strings.Join(of[instance], ", ")))
+		rows++
+	}
+	for i, m := range f.Managers {
+		text := m.Name
+		if m.Sets != "" {
+			text += ": " + m.Sets
+		}
+		t.row(first(i, "managers"), text)
 	}
 	if !f.CanChange {
 		t.row("changes", "not possible: "+f.WhyNot)
 	}
+}
+
+// describeHost leaves out what is not known of a host that is not at hand.
+func describeHost(f *host.Facts) string {
+	text := fmt.Sprintf("%s: %s %s", f.Name, f.OS, f.Version)
+	if f.Arch != "" {
+		text += " (" + f.Arch + ")"
+	}
+	if f.Distribution != "" {
+		text += ", " + f.Distribution
+	}
+	return text
+}
+
+func describeMachine(f *host.Facts) string {
+	cpus, memory := "CPUs unknown", "memory unknown"
+	if f.CPUs > 0 {
+		cpus = strings.TrimSpace(fmt.Sprintf("%d CPUs %s", f.CPUs, f.CPUModel))
+	}
+	if f.Memory > 0 {
+		memory = fmt.Sprintf("%s of memory", unit.Size(f.Memory))
+	}
+	return cpus + ", " + memory
 }
 
 // particular is what matters of an interface's queues and offloads: rates that

@@ -22,8 +22,13 @@ func TestFacts(t *testing.T) {
 			{Name: "eth1", MTU: 1500, Speed: 100, Duplex: "half", Driver: "r8169", Autoneg: "off", Offloads: all,
 				Qdiscs: []host.Qdisc{{Kind: "fq", Handle: "0:", Parent: "root", Rate: 20 * unit.Mbps, PerFlow: true}}},
 		},
-		Tunables: map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"}, ReadOnly: []string{"net.ipv4.tcp_rmem"},
-		WhyNot: "tunables belong to root: run fullbore with sudo",
+		Tunables: map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456", "link.mtu@eth0": "1500", "link.ring.rx@eth0": "256", "nfs.rsize@/mnt": "1048576"}, ReadOnly: []string{"net.ipv4.tcp_rmem"},
+		Managers: []host.Manager{{Name: "tuned", Sets: "profile network-throughput"}, {Name: "bpftune"}},
+		WhyNot:   "tunables belong to root: run fullbore with sudo",
 	})
 	golden.Check(t, "facts.txt", b.Bytes())
+
+	b.Reset()
+	Facts(&b, &host.Facts{Name: "db1", OS: "solaris", Version: "8", CanChange: true, Tunables: map[string]string{"tcp_recv_hiwat": "24576"}})
+	golden.Check(t, "facts-of-little.txt", b.Bytes())
 }

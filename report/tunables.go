@@ -87,7 +87,7 @@ const (
 // Tunables lists all tunables of a system with what a version has by default.
 func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, style Style) {
 	m := &manual{w: w, style: style}
-	m.lines("", "", fmt.Sprintf("%s %s: %d tunables with their defaults. fullbore tunables NAME tells all that is known of one.", s.Title, version, len(all)), nil)
+	m.lines("", "", fmt.Sprintf("%s: %d tunables with their defaults. fullbore tunables NAME tells all that is known of one.", versionNamed(s, version), len(all)), nil)
 	unsure := false
 	for _, of := range scopes {
 		here := slices.DeleteFunc(slices.Clone(all), func(t *Tunable) bool { return t.Scope != of.scope })
@@ -119,6 +119,22 @@ func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, st
 	}
 }
 
+// versionNamed is a version with the names of its releases: "Windows 5.2 (Windows
+// Server 2003)".
+func versionNamed(s *tunable.System, version string) string {
+	plain := s.Title + " " + version
+	var names []string
+	for _, r := range s.Releases {
+		if r.Version == version && r.Name != plain {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return plain
+	}
+	return plain + " (" + strings.Join(names, ", ") + ")"
+}
+
 // summary is what a list says of a tunable, and whether that is sure.
 func (t *Tunable) summary() (says string, sure bool) {
 	switch {
@@ -145,7 +161,7 @@ func TunablePage(w io.Writer, t *Tunable, style Style) {
 	m.lines("", "", t.Name+": "+t.About, style.bold)
 	if t.WhyNot != "" {
 		fmt.Fprintln(w)
-		m.lines("  ", "  ", fmt.Sprintf("In %s %s: %s.", t.System.Title, t.Version, t.WhyNot), style.yellow)
+		m.lines("  ", "  ", fmt.Sprintf("In %s: %s.", versionNamed(t.System, t.Version), t.WhyNot), style.yellow)
 	}
 	m.heading("Value")
 	m.paragraph(t.values())
@@ -267,7 +283,11 @@ func (t *Tunable) holds() string {
 		case of.instance != "":
 			return fmt.Sprintf("one %s: %s", of.one, tunable.Join(t.Name, cmp.Or(printable.Line(t.Instance), of.instance)))
 		case of.one == "":
-			return "one " + cmp.Or(namespaces[t.System.ID], "network stack") + ": each has its own"
+			says := "one " + cmp.Or(namespaces[t.System.ID], "network stack") + ": each has its own"
+			if t.System.ID == "linux" {
+				says += "; before 4.15 most of these were of the whole host"
+			}
+			return says
 		default:
 			return "the whole " + of.one
 		}

@@ -33,28 +33,35 @@ type Release struct {
 	Version string `yaml:"version"` // "5.2"
 }
 
-// read decodes every catalogue once. The files are part of the program, so an
-// error in one is found by this package's tests, and is the same on every call.
-var read = sync.OnceValues(func() (map[string]*System, error) {
-	names, err := fs.Glob(files, "*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list catalogues: %w", err)
-	}
-	all := map[string]*System{}
+// systems has, by id, what decodes a catalogue once: the first time that someone
+// asks for it, since that takes a good part of a short command's time. The files
+// are part of the program, so an error in one is found by this package's tests,
+// and is the same on every call.
+var systems = func() map[string]func() (*System, error) {
+	all := map[string]func() (*System, error){}
+	names, _ := fs.Glob(files, "*.yaml") // fails for bad patterns only
 	for _, name := range names {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read catalogue: %w", err)
-		}
-		s := &System{}
-		if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
-			return nil, fmt.Errorf("read catalogue %s: %w", name, err)
-		}
-		s.complete()
-		all[s.ID] = s
+		all[strings.TrimSuffix(name, ".yaml")] = sync.OnceValues(func() (*System, error) { return read(name) })
 	}
-	return all, nil
-})
+	return all
+}()
+
+// read decodes one file, which is named after its system.
+func read(name string) (*System, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read catalogue: %w", err)
+	}
+	s := &System{}
+	if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("read catalogue %s: %w", name, err)
+	}
+	if s.ID+".yaml" != name {
+		return nil, fmt.Errorf("read catalogue %s: it is that of %q", name, s.ID)
+	}
+	s.complete()
+	return s, nil
+}
 
 // complete gives every tunable the steps of its way where it has none of its own.
 func (s *System) complete() {
@@ -73,25 +80,15 @@ func (s Steps) or(way Steps) Steps {
 }
 
 // Systems gives the operating systems that have a catalogue, by their ids, sorted.
-func Systems() []string {
-	all, err := read()
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(all))
-}
+func Systems() []string { return slices.Sorted(maps.Keys(systems)) }
 
 // Of gives the catalogue of an operating system. It is shared: not to be changed.
 func Of(os string) (*System, error) {
-	all, err := read()
-	if err != nil {
-		return nil, err
-	}
-	s, ok := all[os]
+	s, ok := systems[os]
 	if !ok {
 		return nil, fmt.Errorf("no catalogue of tunables for operating system %q", os)
 	}
-	return s, nil
+	return s()
 }
 
 // Catalogue gives every tunable known of an operating system ("linux", as in

@@ -142,7 +142,7 @@ func TestBrokenCatalogue(t *testing.T) {
 
 // A key that nothing reads is an error, not silence.
 func TestStrictCatalogue(t *testing.T) {
-	for _, key := range []string{"sinse: \"2\"", "rising: maybe", "min: one"} {
+	for _, key := range []string{"first: \"2\"", "rising: maybe", "min: one"} {
 		if _, err := decoded(strings.Replace(sound, "rising: true", key, 1)); err == nil {
 			t.Errorf("%s passes", key)
 		}

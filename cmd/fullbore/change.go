@@ -260,9 +260,12 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 	if set.Note != "" {
 		fmt.Fprintf(w, "  note: %s\n", set.Note)
 	}
+	if set.Booted && !set.Elsewhere {
+		fmt.Fprintf(w, "  the host was booted since: %s\n", cameBack(set))
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range set.Values {
-		fmt.Fprintf(table, "  %s\t%s\t-> %s\t%s\n", v.Tunable, v.Old, v.New, drift(&v))
+		fmt.Fprintf(table, "  %s\t%s\t-> %s\t%s%s\n", v.Tunable, v.Old, v.New, drift(&v), bootedWith(&v))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -290,6 +293,8 @@ func drift(v *change.Value) string {
 		return "left alone"
 	case v.State != change.Live:
 		return string(v.State)
+	case v.Drift != "":
+		return v.Drift
 	case v.Now == "":
 		return "now unknown"
 	case v.Now == v.New:
@@ -297,6 +302,33 @@ func drift(v *change.Value) string {
 	default:
 		return "now " + v.Now
 	}
+}
+
+// bootedWith says what set the tunable at every boot before the set, if that is
+// known and was something.
+func bootedWith(v *change.Value) string {
+	if v.AtBoot == nil || v.AtBoot.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("\tat boot before: %s (%s:%d)", v.AtBoot.Value, v.AtBoot.File, v.AtBoot.Line)
+}
+
+// cameBack says which of the values that were to outlive a boot did.
+func cameBack(set *change.Set) string {
+	kept, back := 0, 0
+	for _, v := range set.Values {
+		if v.State != change.Live {
+			continue
+		}
+		kept++
+		if v.Now == v.New {
+			back++
+		}
+	}
+	if back == kept {
+		return "every value came back"
+	}
+	return fmt.Sprintf("%d of %d values came back", back, kept)
 }
 
 // age writes a duration in its largest unit: "3 days".

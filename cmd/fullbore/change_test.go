@@ -47,6 +47,22 @@ func TestShowSet(t *testing.T) {
   net.ipv4.tcp_wmem  1 2 3  -> 1 2 4  now unknown
   undo it: fullbore revert 20261120-120000-a1b2c3
 `},
+		{"booted since, and drifted", change.Set{
+			ID: "20261120-120000-a1b2c3", State: change.Confirmed, Persist: true, Reason: "tune", Created: created, Booted: true,
+			Values: []change.Value{
+				{
+					Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Live, Now: "1 2 3", Drift: "did not come back with the boot: now 1 2 3",
+					AtBoot: &change.Source{File: "/usr/lib/sysctl.d/50-x.conf", Line: 7, Value: "1 2 3"},
+				},
+				{Tunable: "net.ipv4.tcp_wmem", Old: "1 2 3", New: "1 2 4", State: change.Live, Now: "1 2 4", AtBoot: &change.Source{}},
+			},
+		}, `
+20261120-120000-a1b2c3  confirmed, also after a reboot, 1 minute old: tune
+  the host was booted since: 1 of 2 values came back
+  net.ipv4.tcp_rmem  1 2 3  -> 1 2 4  did not come back with the boot: now 1 2 3  at boot before: 1 2 3 (/usr/lib/sysctl.d/50-x.conf:7)
+  net.ipv4.tcp_wmem  1 2 3  -> 1 2 4  as set
+  undo it: fullbore revert 20261120-120000-a1b2c3
+`},
 		{"cut short", change.Set{
 			ID: "20261120-120000-a1b2c3", State: change.Applying, Reason: "apply", Created: created, Deadline: created.Add(100 * time.Second),
 			Values: []change.Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: change.Applying, Now: "1 2 3"}},

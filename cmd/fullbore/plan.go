@@ -1,7 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
@@ -9,12 +15,76 @@ import (
 )
 
 type planCmd struct {
-	Target
-	Direction string `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
-	Parallel  int    `short:"P" default:"1" help:"TCP connections to plan for."`
-	Format    string `enum:"text,sysctl,json" default:"text" help:"How to write it: text, sysctl (sysctl.d files), json (for 'fullbore apply')."`
-	JSON      bool   `help:"The same as --format json."`
-	For       string `name:"for-host" placeholder:"NAME" help:"Host whose part --format sysctl writes (default: this host)."`
+	optionalTarget
+	described
+	Direction   string `enum:",forward,reverse" default:"" placeholder:"WAY" help:"Which way data flows: forward (this host sends, the default) or reverse."`
+	Parallel    int    `short:"P" default:"1" help:"TCP connections to plan for."`
+	Workload    string `enum:",nfs" default:"" placeholder:"nfs" help:"What the connections carry, if it has settings of its own: nfs."`
+	Connections int    `placeholder:"N" help:"Connections that each host serves at once: their buffers have to fit into its memory."`
+	written
+}
+
+// Help is called by kong.
+func (*planCmd) Help() string {
+	return `Plans for a path that it measures:
+
+  fullbore plan HOST
+  fullbore plan --lab SCENARIO
+
+or for hosts that are not at hand, on a path that you describe:
+
+  fullbore plan --for solaris10 --memory 8GiB --rate 1gbit --rtt 67ms
+  fullbore plan --facts sender.txt --facts receiver.txt --rate 10gbit --rtt 40ms
+  fullbore plan --facts server.txt --as sender --rate 10gbit --rtt 1ms --workload nfs --format ansible --output plan/`
+}
+
+// AfterApply is called by kong once the command line is read.
+func (c *planCmd) AfterApply() error {
+	sources := 0
+	for _, given := range []bool{c.Host != "", c.Lab != "", len(c.Facts) > 0, c.For != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources == 0:
+		return errors.New("name the far end, or a scenario with --lab; or a host that is not at hand, with --facts FILE or --for SYSTEM")
+	case sources > 1:
+		return fmt.Errorf("%s were given: use one", strings.Join(c.sources(), " and "))
+	case c.Connections < 0:
+		return fmt.Errorf("--connections %d: must not be negative", c.Connections)
+	case c.measured() && c.about() != "":
+		return fmt.Errorf("%s describes a path or host that is not measured: it goes with --facts or --for", c.about())
+	case !c.measured() && c.Direction != "":
+		return errors.New("--direction goes with a far end; of a host that is not at hand, say --as sender or --as receiver")
+	}
+	if err := c.written.check(); err != nil {
+		return err
+	}
+	if !c.measured() {
+		return c.described.check()
+	}
+	return nil
+}
+
+func (c *planCmd) measured() bool { return c.Host != "" || c.Lab != "" }
+
+// sources are what was given to plan for, as people wrote it.
+func (c *planCmd) sources() []string {
+	var all []string
+	if c.Host != "" {
+		all = append(all, "the far end "+c.Host)
+	}
+	if c.Lab != "" {
+		all = append(all, "the scenario "+c.Lab)
+	}
+	if len(c.Facts) > 0 {
+		all = append(all, "--facts")
+	}
+	if c.For != "" {
+		all = append(all, "--for")
+	}
+	return all
 }
 
 func (c *planCmd) Run(app *app) error {
@@ -24,34 +94,69 @@ func (c *planCmd) Run(app *app) error {
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
-	x, err := examineFar(app, &c.optionalTarget, examine.Options{
-		Direction: bulk.Direction(c.Direction), Streams: c.Parallel,
-		Watch: newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)),
-	})
+	in, err := c.input(app)
 	if err != nil {
 		return err
 	}
-	in := plan.Input{
-		Path: x.Evidence.Path, Direction: x.Evidence.Direction, Sender: x.Evidence.SenderHost, Receiver: x.Evidence.ReceiverHost,
-		Diagnosis: &x.Diagnosis, Baseline: x.Evidence.Transfer, Streams: c.Parallel,
-	}
-	if in.Sender != nil && in.Receiver != nil && in.Sender.Name == in.Receiver.Name {
+	in.Workload, in.Connections, in.Streams = plan.Workload(c.Workload), c.Connections, c.Parallel
+	if in.Sender != nil && in.Receiver != nil && in.Sender != in.Receiver && in.Sender.Name == in.Receiver.Name {
 		other(in).Name += " (far end)" // as in tune: a plan tells its hosts apart by name
 	}
 	p := plan.Make(in)
-	if c.For == "" {
-		c.For = near(in).Name
-	} else if there := other(in); c.For != near(in).Name && (there == nil || c.For != there.Name) {
-		return usageError("--for-host %s: nothing is known of such a host", c.For)
-	}
-	switch {
-	case c.JSON || c.Format == "json":
+	if c.format() == "json" {
 		return printJSON(app.stdout, planDocument{Schema: planSchema, Plan: *p})
-	case c.Format == "sysctl":
-		return plan.WriteSysctl(app.stdout, p, c.For)
 	}
-	report.Verdict(app.stdout, in.Diagnosis, style(app))
-	return plan.WriteText(app.stdout, p)
+	if c.format() == "text" {
+		if c.measured() {
+			report.Verdict(app.stdout, in.Diagnosis, style(app))
+		}
+		return plan.WriteText(app.stdout, p)
+	}
+	h, err := c.one(in)
+	if err != nil {
+		return err
+	}
+	return c.write(app, p, h)
+}
+
+// input measures the path, or takes it and the hosts as they are described.
+func (c *planCmd) input(app *app) (plan.Input, error) {
+	if !c.measured() {
+		return c.described.input(app)
+	}
+	direction := bulk.Forward
+	if c.Direction != "" {
+		direction = bulk.Direction(c.Direction)
+	}
+	x, err := examineFar(app, &c.optionalTarget, examine.Options{
+		Direction: direction, Streams: c.Parallel,
+		Watch: newWatcher(app.stderr, c.format() == "json" && !isTerminal(app.stderr)),
+	})
+	if err != nil {
+		return plan.Input{}, err
+	}
+	return plan.Input{
+		Path: x.Evidence.Path, Direction: x.Evidence.Direction, Sender: x.Evidence.SenderHost, Receiver: x.Evidence.ReceiverHost,
+		Diagnosis: &x.Diagnosis, Baseline: x.Evidence.Transfer,
+	}, nil
+}
+
+// one is the host whose part of the plan is written.
+func (c *planCmd) one(in plan.Input) (*host.Facts, error) {
+	var names []string
+	for _, h := range []*host.Facts{near(in), other(in)} {
+		if h == nil {
+			continue
+		}
+		if c.ForHost == "" || c.ForHost == h.Name {
+			return h, nil
+		}
+		names = append(names, h.Name)
+	}
+	if c.ForHost == "" {
+		return nil, &hinted{err: errors.New("nothing is known of the host to write for"), hint: "collect its facts there, and plan with --facts FILE", code: exitUsage}
+	}
+	return nil, usageError("--for-host %s: nothing is known of such a host, only of %s", c.ForHost, strings.Join(slices.Compact(names), ", "))
 }
 
 // planDocument is a plan as a file (docs/json.md).
@@ -76,4 +181,13 @@ func other(in plan.Input) *host.Facts {
 		return in.Sender
 	}
 	return in.Receiver
+}
+
+// causeNames are those that --verdict takes.
+func causeNames() string {
+	var names []string
+	for _, c := range diagnose.Causes {
+		names = append(names, c.ID)
+	}
+	return strings.Join(names, ", ")
 }

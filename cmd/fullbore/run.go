@@ -100,6 +100,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"formats": formatNames()},
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "fullbore: build the command line:", err)

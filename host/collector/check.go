@@ -40,7 +40,7 @@ func check(f *host.Facts) error {
 		return fmt.Errorf("memory_bytes is %d, want 0..%d", f.Memory, int64(maxMemory))
 	case len(f.Interfaces) > maxInterfaces:
 		return fmt.Errorf("%d interfaces, want at most %d", len(f.Interfaces), maxInterfaces)
-	case len(f.Tunables) > maxTunables || len(f.ReadOnly) > maxTunables:
+	case len(f.Tunables) > maxTunables || len(f.ReadOnly) > maxTunables || len(f.Most) > maxTunables:
 		return fmt.Errorf("%d tunables, want at most %d", len(f.Tunables), maxTunables)
 	case len(f.Managers) > maxManagers:
 		return fmt.Errorf("%d managers, want at most %d", len(f.Managers), maxManagers)

@@ -69,6 +69,7 @@ func (r *reading) retain() {
 		}
 		f.Tunables[name] = value
 	}
+	maps.DeleteFunc(f.Most, func(name string, most int64) bool { return f.Tunables[name] == "" || most <= 0 })
 	f.ReadOnly = slices.DeleteFunc(f.ReadOnly, func(name string) bool { return f.Tunables[name] == "" })
 }
 

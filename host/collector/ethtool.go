@@ -7,9 +7,8 @@ import (
 // parseRings reads "ethtool -g" and "ethtool -l": rings and channels, of which
 // it first tells the largest and then the present numbers. What the device has
 // not is n/a, or its largest number is 0.
-func parseRings(from []line) []setting {
-	most := map[string]bool{}
-	var all []setting
+func parseRings(from []line) (present []setting, most map[string]int64) {
+	most = map[string]int64{}
 	current := false
 	for _, s := range pairs(from, ":") {
 		switch {
@@ -19,12 +18,12 @@ func parseRings(from []line) []setting {
 			current = true
 		case !isNumber(s.value):
 		case !current:
-			most[s.name] = strings.Trim(s.value, "0") != ""
-		case most[s.name]:
-			all = append(all, s)
+			most[s.name] = sizeOf(s.value, 1)
+		case most[s.name] > 0:
+			present = append(present, s)
 		}
 	}
-	return all
+	return present, most
 }
 
 // parseCoalesce reads "ethtool -c": names and numbers, and the line "Adaptive
@@ -118,9 +117,12 @@ func offload(all map[string]feature, name string) (on, fixed, has bool) {
 }
 
 // parseEthtool reads "ethtool" without an option: "Speed: 1000Mb/s", "Duplex:
-// Full", "Auto-negotiation: on".
+// Full", "Auto-negotiation: on"; "off" means something only of a device that
+// could.
 func parseEthtool(from []line) (speed int64, duplex, autoneg string) {
-	for _, s := range pairs(from, ":") {
+	all := pairs(from, ":")
+	can, told := find(all, "Supports auto-negotiation")
+	for _, s := range all {
 		switch s.name {
 		case "Speed":
 			if number, ok := strings.CutSuffix(s.value, "Mb/s"); ok {
@@ -131,7 +133,7 @@ func parseEthtool(from []line) (speed int64, duplex, autoneg string) {
 				duplex = d
 			}
 		case "Auto-negotiation":
-			if s.value == "on" || s.value == "off" {
+			if s.value == "on" || s.value == "off" && (!told || can == "Yes") {
 				autoneg = s.value
 			}
 		}

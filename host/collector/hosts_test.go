@@ -12,8 +12,9 @@ import (
 
 // What the scripts print on one host of each system, read into facts.
 //
-// Only Linux's was recorded on a host, and then shortened. The others are put
-// together from public records and documentation, with addresses of 198.18/15:
+// Only Linux's was recorded on a host; the mount, the routes, the profile of TuneD
+// and the file in /etc/sysctl.d were added to it. The others are put together
+// from public records and documentation, with addresses of 198.18/15:
 //   - solaris8: the interfaces and "ce" statistics are of FusionInventory's and
 //     OpenSVC's collections, the answers to wrong names of ndd(1M)'s source, the
 //     values of the Solaris 8 Tunable Parameters Reference Manual (806-6779)

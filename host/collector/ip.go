@@ -18,11 +18,14 @@ type link struct {
 	queue string // the length of its queue; "": not told
 	media string // what BSD's ifconfig says of the wire
 	gone  bool   // BSD's "status: no carrier"
+	most  int    // the largest MTU; 0: not told
 }
 
 var ipHead = regexp.MustCompile(`^([0-9]+): ([^ :@]+)(?:@[^ :]+)?: <([^>]*)> mtu ([0-9]+)(.*)$`)
 
-// parseIP reads "ip addr show".
+var mostMTU = regexp.MustCompile(`\bmaxmtu ([0-9]+)\b`)
+
+// parseIP reads "ip addr show", with or without details.
 func parseIP(from []line) []link {
 	var all []link
 	for _, l := range from {
@@ -34,6 +37,10 @@ func parseIP(from []line) []link {
 				one.queue = words[len(words)-1]
 			}
 			all = append(all, one)
+			continue
+		}
+		if m := mostMTU.FindStringSubmatch(l.text); m != nil && len(all) > 0 {
+			all[len(all)-1].most = mtu(m[1])
 			continue
 		}
 		words := strings.Fields(l.text)

@@ -31,7 +31,7 @@ func parseIpadm(from []line) []setting {
 	var all []setting
 	for _, l := range from {
 		fields := splitColons(strings.TrimSpace(l.text))
-		if len(fields) < 2 || fields[0] == "" || fields[1] == "" || fields[1] == "--" || strings.ContainsAny(fields[0], " \t") {
+		if len(fields) < 2 || fields[0] == "" || fields[0] == "ipadm" || fields[1] == "" || fields[1] == "--" || strings.ContainsAny(fields[0], " \t") {
 			continue
 		}
 		// Solaris 11 writes smallest-anon-port for smallest_anon_port.

@@ -30,8 +30,8 @@ var linuxSections = map[string]parser{
 	"addresses":  linuxAddresses,
 	"files":      linuxFiles,
 	"ethtool":    ethtool,
-	"ethtool-g":  ofLink("link.ring.", parseRings),
-	"ethtool-l":  ofLink("link.channels.", parseRings),
+	"ethtool-g":  rings("link.ring."),
+	"ethtool-l":  rings("link.channels."),
 	"ethtool-c":  ofLink("link.coalesce.", parseCoalesce),
 	"ethtool-a":  ofLink("link.pause.", parsePause),
 	"ethtool-k":  ethtoolFeatures,
@@ -157,6 +157,7 @@ func (r *reading) links(all []link) {
 		r.facts.Interfaces = append(r.facts.Interfaces, l.Interface)
 		if l.MTU > 0 {
 			r.set(l.line, tunable.Join("link.mtu", l.Name), number(l.MTU))
+			r.most(tunable.Join("link.mtu", l.Name), int64(l.most))
 		}
 		if l.queue != "" {
 			r.set(l.line, tunable.Join("link.txqueuelen", l.Name), l.queue)
@@ -168,18 +169,20 @@ var netFile = regexp.MustCompile(`^/sys/class/net/([^/:]+)/([^:]+):(.*)$`)
 
 // linuxFiles reads files of sysfs and procfs as "PATH:VALUE".
 func linuxFiles(r *reading, s *section) error {
-	alike := map[string]string{} // the value of all of an interface's queues; "": they differ
+	alike := map[string]string{} // the value of all queues of an interface, or CPUs; "": they differ
 	at := map[string]int{}
+	join := func(l line, name, value string) {
+		value = strings.TrimSpace(value)
+		if was, there := alike[name]; there && was != value {
+			value = ""
+		}
+		alike[name], at[name] = value, l.number
+	}
 	for _, l := range s.lines {
 		if m := netFile.FindStringSubmatch(l.text); m != nil {
 			r.linkFile(l, m[1], m[2], m[3])
 			if queue := m[2]; strings.HasPrefix(queue, "queues/") {
-				name := tunable.Join("link."+queue[strings.LastIndex(queue, "/")+1:], m[1])
-				value := strings.TrimSpace(m[3])
-				if was, there := alike[name]; there && was != value {
-					value = ""
-				}
-				alike[name], at[name] = value, l.number
+				join(l, tunable.Join("link."+queue[strings.LastIndex(queue, "/")+1:], m[1]), m[3])
 			}
 			continue
 		}
@@ -193,7 +196,7 @@ func linuxFiles(r *reading, s *section) error {
 		case path == "/sys/module/nfs/parameters/max_session_slots":
 			r.set(l.number, "module.nfs.max_session_slots", value)
 		case strings.HasSuffix(path, "/cpufreq/scaling_governor"):
-			r.set(l.number, "cpu.governor", value)
+			join(l, "cpu.governor", value)
 		}
 	}
 	for name, value := range alike {
@@ -232,6 +235,19 @@ func ofLink(prefix string, parse func([]line) []setting) parser {
 	return func(r *reading, s *section) error {
 		for _, one := range parse(s.lines) {
 			r.set(one.line, tunable.Join(prefix+strings.ToLower(one.name), s.of), one.value)
+		}
+		return nil
+	}
+}
+
+// rings makes a section's parser for "ethtool -g" and "ethtool -l".
+func rings(prefix string) parser {
+	return func(r *reading, s *section) error {
+		present, most := parseRings(s.lines)
+		for _, one := range present {
+			name := tunable.Join(prefix+strings.ToLower(one.name), s.of)
+			r.set(one.line, name, one.value)
+			r.most(name, most[one.name])
 		}
 		return nil
 	}
@@ -296,18 +312,32 @@ func tcQdiscs(r *reading, s *section) error {
 	return nil
 }
 
-// linuxRoutes reads routes with a congestion control of their own: "default via
-// 192.0.2.1 dev eth0 congctl bbr".
+// linuxRoutes reads routes that lead beyond the link, or have a congestion
+// control of their own: "default via 192.0.2.1 dev eth0 congctl bbr". Without
+// one it is "default", as host.Collect has it. Of several routes to one
+// destination none is taken, since there is one name for them.
 func linuxRoutes(r *reading, s *section) error {
+	seen := map[string]int{}
+	for _, l := range s.lines {
+		if words := strings.Fields(l.text); len(words) > 1 {
+			seen[destination(words)]++
+		}
+	}
 	for _, l := range s.lines {
 		words := strings.Fields(l.text)
-		at := slices.Index(words, "congctl")
-		if at < 1 || at+1 >= len(words) {
+		if len(words) < 2 || seen[destination(words)] > 1 {
 			continue
 		}
-		value := words[at+1]
-		if value == "lock" && at+2 < len(words) {
-			value = words[at+2]
+		value := "default"
+		if at := slices.Index(words, "congctl"); at >= 0 {
+			rest := words[at+1:]
+			if len(rest) > 1 && rest[0] == "lock" {
+				rest = rest[1:]
+			}
+			if len(rest) == 0 {
+				continue
+			}
+			value = rest[0]
 		}
 		r.set(l.number, tunable.Join("route.congctl", destination(words)), value)
 	}

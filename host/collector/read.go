@@ -3,6 +3,8 @@ package collector
 import (
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,6 +108,8 @@ func (r *reading) output(text string) error {
 func (r *reading) finish() {
 	f := &r.facts
 	f.Forwards = r.forwards && networks(f.Interfaces) >= 2
+	maps.DeleteFunc(f.Tunables, func(name, _ string) bool { return r.idle(name) || r.alias(name) })
+	maps.DeleteFunc(f.Most, func(name string, _ int64) bool { return r.idle(name) })
 	for name := range f.Tunables {
 		if r.locked[name] {
 			f.ReadOnly = append(f.ReadOnly, name)
@@ -116,6 +120,28 @@ func (r *reading) finish() {
 		r.defaults()
 	}
 }
+
+// idle says whether a tunable is one of an interface that is down, or leads
+// nowhere: those are not tuned, as in host.Collect.
+func (r *reading) idle(name string) bool {
+	known, ok := tunable.Lookup(r.facts.OS, name)
+	if !ok || known.Scope != tunable.OfInterface {
+		return false
+	}
+	_, instance := tunable.Split(name)
+	n := r.known(instance)
+	return n != nil && (!n.Up || loopback.MatchString(n.Name))
+}
+
+// alias says whether a tunable is only an old name of another one: Solaris 11
+// still answers ndd.
+func (r *reading) alias(name string) bool {
+	known, ok := tunable.Lookup(r.facts.OS, name)
+	return ok && r.facts.OS == "solaris" && !known.Applies(r.facts.Version)
+}
+
+// loopback are names of interfaces to the host itself.
+var loopback = regexp.MustCompile(`^(?i:lo[0-9]*$|loopback)`)
 
 // defaults fills in what a system keeps nowhere as long as it is as it comes.
 func (r *reading) defaults() {
@@ -157,6 +183,17 @@ func (r *reading) set(at int, name, value string) {
 	if _, there := r.facts.Tunables[name]; !there {
 		r.facts.Tunables[name] = value
 	}
+}
+
+// most takes over the largest value that a device takes; 0: it does not say.
+func (r *reading) most(name string, most int64) {
+	if _, there := r.facts.Tunables[name]; !there || most <= 0 {
+		return
+	}
+	if r.facts.Most == nil {
+		r.facts.Most = map[string]int64{}
+	}
+	r.facts.Most[name] = most
 }
 
 // settle takes over all settings that the catalogue knows.

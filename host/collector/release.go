@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -31,38 +33,58 @@ func release(name string) (*tunable.System, string, error) {
 		return nil, "", fmt.Errorf("a system's name of %d bytes is too long", len(name))
 	}
 	plain := squeeze(name)
-	for _, id := range tunable.Systems() {
-		s, err := tunable.Of(id)
-		if err != nil {
-			return nil, "", err
+	for _, k := range known() {
+		if slices.Contains(k.spellings, plain) {
+			return k.system, k.version, nil
 		}
-		for _, r := range s.Releases {
-			if slices.Contains(spellings(s, r), plain) {
-				return s, r.Version, nil
-			}
+	}
+	for _, k := range known() {
+		if !k.whole {
+			continue
 		}
-		for _, prefix := range names(id) {
-			rest, ok := strings.CutPrefix(plain, prefix)
-			if !ok {
-				continue
-			}
-			if rest == "" {
-				return s, newest(s), nil
-			}
-			if version, ok := numbered(s, rest); ok {
-				return s, version, nil
+		for _, prefix := range k.spellings {
+			if rest, ok := strings.CutPrefix(plain, prefix); ok {
+				if version, ok := numbered(k.system, rest); ok {
+					return k.system, version, nil
+				}
 			}
 		}
 	}
 	return nil, "", unknown(plain, name)
 }
 
+// means is what names of systems and releases mean.
+type means struct {
+	spellings []string // squeezed
+	whole     bool     // it is a system, of which a version may follow
+	system    *tunable.System
+	version   string
+}
+
+// known are all names: systems first, then their releases, oldest first.
+var known = sync.OnceValue(func() []means {
+	var systems, releases []means
+	for _, id := range tunable.Systems() {
+		s, err := tunable.Of(id)
+		if err != nil {
+			continue // package tunable's own tests tell of it
+		}
+		systems = append(systems, means{names(id), true, s, newest(s)})
+		for _, r := range s.Releases {
+			releases = append(releases, means{spellings(s, r), false, s, r.Version})
+		}
+	}
+	return append(systems, releases...)
+})
+
 // squeeze makes spellings of one name equal: "Windows Server 2003", and "Linux
 // 6.1.0-18-amd64" without its distribution's part.
 func squeeze(name string) string {
 	name = distributions.ReplaceAllString(strings.ToLower(name), "$1")
-	return strings.NewReplacer(" ", "", "-", "", "_", "", "\t", "").Replace(name)
+	return separators.Replace(name)
 }
+
+var separators = strings.NewReplacer(" ", "", "-", "", "_", "", "\t", "")
 
 var distributions = regexp.MustCompile(`([0-9]\.[0-9]+\.[0-9]+)[-+_ ].*`)
 
@@ -86,13 +108,19 @@ func spellings(s *tunable.System, r tunable.Release) []string {
 	if short == "" {
 		return all
 	}
-	if short[0] < '0' || short[0] > '9' {
-		all = append(all, short) // "rhel7" can stand alone, "2003" cannot
+	if alone(short) {
+		all = append(all, short)
 	}
 	for _, name := range names(s.ID) {
 		all = append(all, name+short)
 	}
 	return all
+}
+
+// alone says whether a release's short name says what system it is of: "rhel7"
+// does, "2003" and "xp" do not.
+func alone(short string) bool {
+	return len(short) > 2 && (short[0] < '0' || short[0] > '9')
 }
 
 var version = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,5}`)
@@ -108,12 +136,12 @@ func numbered(s *tunable.System, rest string) (string, bool) {
 	if s.ID == "solaris" {
 		v = strings.TrimPrefix(v, "5.")
 	}
-	known := versions(s)
-	if len(known) == 0 || older(v, known[0]) {
+	all := versions(s)
+	if len(all) == 0 || older(v, all[0]) {
 		return "", false
 	}
 	first := func(v string) string { first, _, _ := strings.Cut(v, "."); return first }
-	if slices.ContainsFunc(known, func(k string) bool { return first(k) == first(v) }) {
+	if slices.ContainsFunc(all, func(k string) bool { return first(k) == first(v) }) {
 		return v, true
 	}
 	// Linux begins a new first number whenever the second one has become large.
@@ -122,11 +150,11 @@ func numbered(s *tunable.System, rest string) (string, bool) {
 
 // newest is the last version that the catalogue tells of.
 func newest(s *tunable.System) string {
-	known := versions(s)
-	if len(known) == 0 {
+	all := versions(s)
+	if len(all) == 0 {
 		return ""
 	}
-	return known[len(known)-1]
+	return all[len(all)-1]
 }
 
 // versions are all that a catalogue tells of, oldest first: those of its
@@ -175,57 +203,36 @@ func numbers(v string) []int {
 	return all
 }
 
-// unknown is the error of a name that nobody goes by: it says what there is, the
-// nearest first.
+// suggested is how many names the error of an unknown one tells.
+const suggested = 12
+
+// unknown is the error of a name that nobody goes by: it says which systems
+// there are, and the nearest names.
 func unknown(plain, name string) error {
 	type candidate struct {
 		name string
 		far  int
 	}
 	var all []candidate
+	add := func(name string) { all = append(all, candidate{name, near.Distance(plain, name)}) }
 	for _, id := range tunable.Systems() {
+		add(id)
 		s, err := tunable.Of(id)
 		if err != nil {
 			return err
 		}
-		all = append(all, candidate{id, distance(plain, id)})
 		for _, r := range s.Releases {
-			c := candidate{far: maxName * maxName}
-			for _, spelling := range spellings(s, r) {
-				if d := distance(plain, spelling); d < c.far {
-					c = candidate{spelling, d}
-				}
+			if short := squeeze(r.Short); alone(short) {
+				add(short)
+			} else {
+				add(id + short)
 			}
-			all = append(all, c)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
-	var known []string
-	for _, c := range all {
-		if !slices.Contains(known, c.name) {
-			known = append(known, c.name)
-		}
+	var there []string
+	for _, c := range all[:min(suggested, len(all))] {
+		there = append(there, c.name)
 	}
-	return fmt.Errorf("system %q is not known: there are %s", name, strings.Join(known, ", "))
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of
-// a (Levenshtein's).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return fmt.Errorf("system %q is not known: there are %s, ...; systems are %s, and a version follows", name, strings.Join(there, ", "), strings.Join(tunable.Systems(), ", "))
 }

@@ -59,11 +59,15 @@ func compare(t *testing.T, want, got *host.Facts) {
 	if diff := cmp.Diff(alike(want), alike(got)); diff != "" {
 		t.Errorf("host (-Collect +script):\n%s", diff)
 	}
-	if diff := cmp.Diff(sysctls(want), sysctls(got)); diff != "" {
-		t.Errorf("sysctls (-Collect +script):\n%s", diff)
+	if diff := cmp.Diff(told(want), told(got)); diff != "" {
+		t.Errorf("tunables (-Collect +script):\n%s", diff)
 	}
-	if len(sysctls(got)) < 12 {
-		t.Errorf("only %d sysctls", len(sysctls(got)))
+	if len(told(got)) < 40 {
+		t.Errorf("only %d tunables", len(told(got)))
+	}
+	slices.Sort(want.ReadOnly)
+	if diff := cmp.Diff(here(want.ReadOnly), here(got.ReadOnly)); diff != "" {
+		t.Errorf("read-only (-Collect +script):\n%s", diff)
 	}
 	type named struct {
 		Name string
@@ -83,12 +87,26 @@ func compare(t *testing.T, want, got *host.Facts) {
 	}
 }
 
-// sysctls are the tunables under /proc/sys.
-func sysctls(f *host.Facts) map[string]string {
+// told are the tunables that the programs on this host tell of. Masks of sending
+// queues and of interrupts neither of them looks for.
+func told(f *host.Facts) map[string]string {
 	found := maps.Clone(f.Tunables)
-	maps.DeleteFunc(found, func(name, _ string) bool {
-		known, ok := tunable.Lookup(f.OS, name)
-		return !ok || !strings.Contains(known.Read, "sysctl ")
-	})
+	maps.DeleteFunc(found, func(name, _ string) bool { return !tells(name) })
 	return found
+}
+
+func here(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !tells(name) })
+}
+
+func tells(name string) bool {
+	known, ok := tunable.Lookup("linux", name)
+	if !ok || known.Name == "link.irq_cpus" || known.Name == "link.xps_cpus" {
+		return false
+	}
+	if program, _, _ := strings.Cut(known.Read, " "); program == "ethtool" || program == "tc" || program == "ip" {
+		_, err := exec.LookPath(program)
+		return err == nil
+	}
+	return true
 }

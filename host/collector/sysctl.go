@@ -22,7 +22,7 @@ func parseSysctl(from []line) []setting {
 		if name == "" || name == "sysctl" || strings.ContainsAny(name, " \t") {
 			continue // "sysctl: unknown oid ..." and other sentences
 		}
-		if strings.HasSuffix(name, ".cc.available") { // up to FreeBSD 11: "newreno, cubic"
+		if strings.HasSuffix(name, ".cc.available") { // up to FreeBSD 13: "newreno, cubic"
 			value = strings.ReplaceAll(value, ",", " ")
 		}
 		all = append(all, setting{l.number, strings.ReplaceAll(name, "/", "."), value})

@@ -18,7 +18,7 @@ var netsh = Format{
 			"It sets what it says: where a value has been raised since the plan was made, take its line out.")
 		for _, one := range s.settings {
 			w.blank()
-			one.about(w)
+			one.aboutNamed(w)
 			w.line(one.inBatch(one.entry.Persist, one.To), " || goto failed")
 			if one.entry.Live != "" && one.entry.Live != one.entry.Persist {
 				w.line(one.inBatch(one.entry.Live, one.To), " || goto failed")

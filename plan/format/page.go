@@ -33,7 +33,9 @@ func (p *page) comment(text string) {
 		}
 		line += " " + word
 	}
-	p.line(line + p.close)
+	if line != p.mark {
+		p.line(line + p.close)
+	}
 }
 
 func (p *page) blank() { p.WriteString("\n") }

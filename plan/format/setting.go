@@ -176,9 +176,18 @@ func (s *sheet) leftOut(w *page) {
 	}
 }
 
-// about is a setting's comment.
+// about is a setting's comment, for what calls it by its name.
 func (s *setting) about(w *page) {
-	w.comment(s.Why)
+	s.because(w, s.Why)
+}
+
+// aboutNamed is a setting's comment, for what calls it something else.
+func (s *setting) aboutNamed(w *page) {
+	s.because(w, s.Tunable+": "+s.Why)
+}
+
+func (s *setting) because(w *page, why string) {
+	w.comment(why)
 	effect := string(s.entry.Effect)
 	if s.entry.Also != "" {
 		effect += " (" + s.entry.Also + ")"
@@ -189,6 +198,3 @@ func (s *setting) about(w *page) {
 	}
 	w.comment("Source: " + s.Source)
 }
-
-// in gives the settings' names, for messages.
-func (s *setting) in(names ...string) bool { return slices.Contains(names, s.entry.Name) }

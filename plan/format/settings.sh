@@ -1,3 +1,6 @@
+# What scripts share: each takes of it what it calls. It changes the host only by
+# way of "set_now", "keep" and "unkeep", which are made for each plan.
+
 stop() {
 	printf '%s\n' "$*" >&2
 	exit 1

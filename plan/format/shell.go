@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // engine are the functions that scripts share, and begin is what each does first:
@@ -48,14 +49,13 @@ func (s *sheet) script(kind scriptKind) string {
 	w.line("export PATH LC_ALL")
 	main := &page{}
 	s.writeMain(main, kind)
-	functions := &page{}
+	own := &page{}
 	if !kind.undo {
-		s.writeSettings(functions, kind)
+		s.writeSettings(own, kind)
 	}
-	s.writeUndo(functions, kind)
-	s.writeSteps(functions, kind)
-	functions.WriteString(engine)
-	w.WriteString(called(functions.String(), begin+main.String()))
+	s.writeUndo(own, kind)
+	s.writeSteps(own, kind)
+	w.WriteString(called(append(functions(own.String()), engineFunctions()...), begin+main.String()))
 	w.WriteString(begin)
 	w.WriteString(main.String())
 	return w.String()
@@ -64,24 +64,52 @@ func (s *sheet) script(kind scriptKind) string {
 // functionHead begins a function, behind its comment.
 var functionHead = regexp.MustCompile(`(?m)\n((?:# .*\n)*)([a-z_]+)\(\) \{`)
 
-// called gives those functions that a text calls, and those that they call.
-func called(functions, text string) string {
-	type function struct{ name, text string }
+// function is a shell function and the words in it, some of which are functions
+// that it calls.
+type function struct {
+	name, text string
+	words      map[string]bool
+}
+
+// functions takes a text apart that has nothing else in it.
+func functions(text string) []function {
 	var all []function
-	heads := functionHead.FindAllStringSubmatchIndex(functions, -1)
+	heads := functionHead.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range heads {
-		end := len(functions)
+		end := len(text)
 		if i+1 < len(heads) {
 			end = heads[i+1][0]
 		}
-		all = append(all, function{functions[at[4]:at[5]], functions[at[0]:end]})
+		body := text[at[0]:end]
+		all = append(all, function{text[at[4]:at[5]], body, shellWords(body)})
 	}
+	return all
+}
+
+var engineFunctions = sync.OnceValue(func() []function { return functions(engine) })
+
+// shellWords are the words of a script outside of comments.
+func shellWords(text string) map[string]bool {
+	words := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+			words[word] = true
+		}
+	}
+	return words
+}
+
+// called gives those functions that a text calls, and those that they call.
+func called(all []function, text string) string {
 	reached := map[string]bool{}
-	for todo := []string{text}; len(todo) > 0; todo = todo[1:] {
+	for todo := []map[string]bool{shellWords(text)}; len(todo) > 0; todo = todo[1:] {
 		for _, f := range all {
-			if !reached[f.name] && regexp.MustCompile(`(?m)^[^#\n]*\b`+f.name+`\b`).MatchString(todo[0]) {
+			if todo[0][f.name] && !reached[f.name] {
 				reached[f.name] = true
-				todo = append(todo, f.text)
+				todo = append(todo, f.words)
 			}
 		}
 	}

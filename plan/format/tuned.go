@@ -31,7 +31,7 @@ var tuned = Format{
 			}
 			for _, option := range section.options {
 				for _, one := range option.settings {
-					one.about(w)
+					one.aboutNamed(w)
 				}
 				w.line(option.name, "=", strings.Join(option.values, " "))
 			}

@@ -52,7 +52,7 @@ s fixed; ls -l "$@"
 s read-only; grep ' /proc/sys ' /proc/self/mountinfo
 cd /
 s addresses
-if has ip; then ip addr show; else ifconfig -a; fi | head -n 20000
+{ ip -d addr show || ip addr show || ifconfig -a; } | head -n 20000
 s files
 for i in $nics; do
 [ "$(head -n 1 "/sys/class/net/$i/ifindex")" ] || continue
@@ -64,7 +64,6 @@ echo "/sys/class/net/$i/driver:$(readlink "/sys/class/net/$i/device/driver")"
 fi
 grep -s . /sys/class/net/"$i"/queues/rx-*/rps_cpus /dev/null
 grep -s . /sys/class/net/"$i"/queues/rx-*/rps_flow_cnt /dev/null
-grep -s . /sys/class/net/"$i"/queues/tx-*/xps_cpus /dev/null
 done | head -n 20000
 grep -s . /proc/fs/nfsd/threads /proc/fs/nfsd/max_block_size /dev/null
 grep -s . /sys/module/nfs/parameters/max_session_slots /dev/null
@@ -81,13 +80,13 @@ done
 fi
 s tc; tc qdisc show | head -n 5000
 s routes
-ip -4 route show table all | grep ' congctl '
-ip -6 route show table all | grep ' congctl '
+ip -4 route show | grep -E ' (via|congctl) ' | head -n 16
+ip -6 route show | grep -E ' (via|congctl) ' | head -n 16
 s cmdline; head -n 1 /proc/cmdline
 s mounts; grep ' - nfs4\{0,1\} ' /proc/self/mountinfo | head -n 1000
 s bdi; grep -s . /sys/class/bdi/*/read_ahead_kb /dev/null | head -n 5000
 s tuned; has tuned-adm && tuned-adm active
-s processes; ps -A -o comm= 2>/dev/null | sort -u | grep -E '^(bpftune|tuned|irqbalance)$'
+s processes; ps -A -o comm= | sort -u | grep -E '^(bpftune|irqbalance|power-profiles-)'
 s sysctl.d
 grep -sE '^[^#;]*=' /etc/sysctl.conf /run/sysctl.d/*.conf /etc/sysctl.d/*.conf \
 /usr/local/lib/sysctl.d/*.conf /usr/lib/sysctl.d/*.conf /lib/sysctl.d/*.conf \

@@ -1,0 +1,333 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/plan"
+)
+
+// local is a plan for what every network namespace has: a triplet that is
+// raised, one that is larger already, a switch, a name, and an interface.
+func local() example {
+	hostile := "$(touch /tmp/canary) `touch /tmp/canary` '; touch /tmp/canary; ' \" {{ lookup('pipe', 'touch /tmp/canary') }} \\"
+	changes := []plan.Change{
+		change("net.ipv4.tcp_rmem", "4096 131072 33554432", "4096 131072 134217728"),
+		change("net.ipv4.tcp_wmem", "4096 16384 4194304", "4096 16384 67108864"),
+		change("net.ipv4.tcp_slow_start_after_idle", "1", "0"),
+		change("net.ipv4.tcp_notsent_lowat", "4294967295", "131072"),
+		change("link.txqueuelen@lo", "1000", "4321"),
+	}
+	for i := range changes {
+		changes[i].Why, changes[i].Source = hostile, hostile
+	}
+	e := made("local", "linux", "6.18.44", changes...)
+	e.host.Name = "localhost"
+	for i := range e.plan.Steps {
+		e.plan.Steps[i].Changes[0].Host = "localhost"
+	}
+	return e
+}
+
+// prepare gives the namespace values of its own, larger than the plan's in one
+// place; show prints them and what is kept of them; again says that nothing was
+// done but what was meant.
+const (
+	prepare = `
+sysctl -q -w net.ipv4.tcp_rmem='8192 131072 6291456' net.ipv4.tcp_wmem='4096 16384 99999999' \
+	net.ipv4.tcp_slow_start_after_idle=1 net.ipv4.tcp_notsent_lowat=4294967295
+ip link set lo txqueuelen 1000
+show() {
+	for key in tcp_rmem tcp_wmem tcp_slow_start_after_idle tcp_notsent_lowat; do
+		printf '%s = %s\n' $key "$(sysctl -n net.ipv4.$key | tr '\t' ' ')"
+	done
+	echo txqueuelen = $(cat /sys/class/net/lo/tx_queue_len)
+	for file in /etc/sysctl.d/* /etc/udev/rules.d/*fullbore*; do
+		if [ -f "$file" ]; then echo "$file:"; grep -v '^#' "$file" || :; fi
+	done
+	if [ -e /tmp/canary ]; then echo a text got out; fi
+}
+mkdir -p /etc/udev/rules.d
+`
+	former = `tcp_rmem = 8192 131072 6291456
+tcp_wmem = 4096 16384 99999999
+tcp_slow_start_after_idle = 1
+tcp_notsent_lowat = 4294967295
+txqueuelen = 1000
+`
+	// The first element of tcp_rmem and the last of tcp_wmem were larger already.
+	after = `tcp_rmem = 8192 131072 134217728
+tcp_wmem = 4096 16384 99999999
+tcp_slow_start_after_idle = 0
+tcp_notsent_lowat = 131072
+txqueuelen = 4321
+`
+	rules = `/etc/udev/rules.d/90-fullbore.rules:
+ACTION=="add", SUBSYSTEM=="net", NAME=="lo", ATTR{tx_queue_len}="4321"
+`
+)
+
+// kept is the drop-in, with what is live of the settings that are in it.
+func kept(lines ...string) string {
+	return "/etc/sysctl.d/90-fullbore.conf:\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// parts splits what a sandbox printed at lines of "== name".
+func parts(t *testing.T, out string) map[string]string {
+	t.Helper()
+	parts := map[string]string{}
+	for part := range strings.SplitSeq("\n"+out, "\n== ") {
+		name, text, _ := strings.Cut(part, "\n")
+		parts[name] = text
+	}
+	for name, text := range parts {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			parts[name] = text + "\n"
+		}
+	}
+	return parts
+}
+
+func same(t *testing.T, what, want, got string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// TestIntegrationScript: the script sets and keeps, does nothing a second time,
+// never lowers, and its undo is identity where nobody else changed anything.
+func TestIntegrationScript(t *testing.T) {
+	for _, undo := range []string{"fullbore.sh --undo", "fullbore-undo.sh"} {
+		out := inSandbox(t, written(t, script, local()), prepare+`
+echo "== before"; show
+sh fullbore.sh >/tmp/first; echo "== set"; show
+echo "== second"; sh fullbore.sh; echo "== still"; show
+sysctl -q -w net.ipv4.tcp_rmem='8192 131072 200000000' net.ipv4.tcp_notsent_lowat=5
+ip link set lo txqueuelen 9
+echo "== third"; sh fullbore.sh; echo "== raised"; show
+sysctl -q -w net.ipv4.tcp_slow_start_after_idle=1; sh fullbore.sh >/dev/null
+sysctl -q -w net.ipv4.tcp_rmem='8192 131072 134217728' # ours again
+ip link set lo txqueuelen 5000 # somebody's
+echo "== undo"; sh `+undo+`; echo "== undone"; show; ls /var/lib/fullbore
+echo "== nothing"; sh `+undo+`; echo "== end"; show
+`)
+		p := parts(t, out)
+		sysctls := []string{"net.ipv4.tcp_rmem = 8192 131072 134217728", "net.ipv4.tcp_slow_start_after_idle = 0", "net.ipv4.tcp_notsent_lowat = 131072"}
+		same(t, "before", former, p["before"])
+		same(t, "set", after+kept(sysctls...)+rules, p["set"])
+		same(t, "a second run", `net.ipv4.tcp_rmem: 8192 131072 134217728 already, which is more than 4096 131072 134217728
+net.ipv4.tcp_wmem: 4096 16384 99999999 already, which is more than 4096 16384 67108864
+net.ipv4.tcp_slow_start_after_idle: 0 already
+net.ipv4.tcp_notsent_lowat: 131072 already
+link.txqueuelen@lo: 4321 already
+`, p["second"])
+		same(t, "after it", p["set"], p["still"])
+		same(t, "after others' changes", strings.NewReplacer("134217728", "200000000").Replace(p["set"]), p["raised"])
+		// tcp_notsent_lowat was 5 when the script changed it again.
+		same(t, "undone", strings.NewReplacer("4294967295", "5", "txqueuelen = 1000", "txqueuelen = 5000").Replace(former), p["undone"])
+		if !strings.Contains(p["undo"], "link.txqueuelen@lo: left alone, since it is 5000 by now") {
+			t.Errorf("undo does not say what it left alone:\n%s", p["undo"])
+		}
+		same(t, "a second undo", "", p["nothing"])
+		same(t, "after it", p["undone"], p["end"])
+	}
+}
+
+// TestIntegrationScriptFails: what cannot be set is said, is not kept, and what
+// has to come first holds up what comes after it.
+func TestIntegrationScriptFails(t *testing.T) {
+	e := made("local", "linux", "6.18.44",
+		change("net.ipv4.tcp_congestion_control", "cubic", "no-such"),
+		change("link.mtu@nowhere0", "1500", "9000"),
+		change("net.ipv4.tcp_sack", "0", "1"))
+	out := inSandbox(t, written(t, script, e), `
+sysctl -q -w net.ipv4.tcp_sack=0
+cc=$(sysctl -n net.ipv4.tcp_congestion_control)
+ln -s /tmp/elsewhere /etc/sysctl.d/90-fullbore.conf
+sh fullbore.sh 2>&1; echo "status $?"
+rm /etc/sysctl.d/90-fullbore.conf
+echo 'net.ipv4.tcp_ecn = 1 ' >/etc/sysctl.d/90-fullbore.conf
+sh fullbore.sh >/dev/null 2>&1; cat /etc/sysctl.d/90-fullbore.conf
+cut -d'|' -f1,2,3 /var/lib/fullbore/script.values
+[ "$cc" = "$(sysctl -n net.ipv4.tcp_congestion_control)" ] && echo as before
+sh fullbore.sh --undo; cat /etc/sysctl.d/90-fullbore.conf
+echo '# fullbore begin' >>/etc/sysctl.d/90-fullbore.conf
+sh fullbore.sh 2>&1 >/dev/null | grep begin
+mv /plan/fullbore.sh /tmp/x.sh; setpriv --reuid 65534 sh /tmp/x.sh 2>&1; echo "status $?"
+`)
+	want := `net.ipv4.tcp_congestion_control: cannot be set to no-such: sysctl: setting key "net.ipv4.tcp_congestion_control": No such file or directory
+link.mtu@nowhere0: left alone, since its value cannot be read here
+net.ipv4.tcp_sack: 0 -> 1
+/etc/sysctl.d/90-fullbore.conf: left alone, since it is a symbolic link
+status 1
+net.ipv4.tcp_ecn = 1 
+# fullbore begin
+net.ipv4.tcp_sack = 1
+# fullbore end
+net.ipv4.tcp_sack|0|1
+as before
+net.ipv4.tcp_sack: 1 -> 0
+/etc/sysctl.d/90-fullbore.conf: written
+net.ipv4.tcp_ecn = 1 
+/etc/sysctl.d/90-fullbore.conf: left alone, since it has the line "# fullbore begin" without "# fullbore end"
+this changes settings of the system: run it as root
+status 1
+`
+	same(t, "what it says", want, out)
+}
+
+// TestIntegrationSysctl: the file loads as it says, and its undo puts back what
+// the plan says was there.
+func TestIntegrationSysctl(t *testing.T) {
+	out := inSandbox(t, written(t, sysctl, local()), prepare+`
+sysctl -q -w net.ipv4.tcp_rmem='4096 131072 33554432' net.ipv4.tcp_wmem='4096 16384 4194304'
+cp 90-fullbore.conf /etc/sysctl.d/
+sysctl -q -p /etc/sysctl.d/90-fullbore.conf
+echo "== set"; show
+sysctl -q -w net.ipv4.tcp_notsent_lowat=5
+sh undo-sysctl.sh >/dev/null
+echo "== undone"; show
+`)
+	p := parts(t, out)
+	same(t, "set", `tcp_rmem = 4096 131072 134217728
+tcp_wmem = 4096 16384 67108864
+tcp_slow_start_after_idle = 0
+tcp_notsent_lowat = 131072
+txqueuelen = 1000
+`+kept("", "net.ipv4.tcp_rmem = 4096 131072 134217728", "", "net.ipv4.tcp_wmem = 4096 16384 67108864", "", "net.ipv4.tcp_slow_start_after_idle = 0", "", "net.ipv4.tcp_notsent_lowat = 131072"), p["set"])
+	same(t, "undone", `tcp_rmem = 4096 131072 33554432
+tcp_wmem = 4096 16384 4194304
+tcp_slow_start_after_idle = 1
+tcp_notsent_lowat = 5
+txqueuelen = 1000
+`, p["undone"])
+}
+
+// TestIntegrationAnsible: the packaged Ansible runs the play against a host, a
+// second run changes nothing, and the other play puts everything back.
+func TestIntegrationAnsible(t *testing.T) {
+	needCarrier(t, "ansible-playbook")
+	e := local()
+	e.plan.Steps = e.plan.Steps[:3] // Ansible takes half a second for each task and item
+	out := inSandbox(t, written(t, ansible, e), prepare+`
+export ANSIBLE_PIPELINING=1 ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_NOCOLOR=1 ANSIBLE_DEPRECATION_WARNINGS=false HOME=/tmp LC_ALL=C.UTF-8
+printf 'localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n' >inventory
+play() {
+	ansible-playbook -i inventory "$@" >/tmp/log 2>&1 || cat /tmp/log
+	sed -n 's/.*\(changed=[0-9]*\).*\(failed=[0-9]*\).*/\1 \2/p' /tmp/log
+}
+echo "== check"; play --check fullbore.yml; show
+echo "== first"; play fullbore.yml; echo "== set"; show
+sysctl -q -w net.ipv4.tcp_wmem='4096 16384 199999999' # still larger
+echo "== second"; play fullbore.yml; echo "== still"; show
+echo "== undo"; play fullbore-undo.yml; echo "== undone"; show; ls /var/lib/fullbore
+`)
+	p := parts(t, out)
+	if !strings.Contains(p["first"], "failed=0") || strings.Contains(p["first"], "changed=0") {
+		t.Errorf("first run: %s", out)
+	}
+	checked, unchanged, _ := strings.Cut(p["check"], "\n")
+	if !strings.HasSuffix(checked, "failed=0") || strings.HasPrefix(checked, "changed=0") {
+		t.Errorf("--check: %s", p["check"])
+	}
+	same(t, "after --check", former, unchanged)
+	same(t, "set", `tcp_rmem = 8192 131072 134217728
+tcp_wmem = 4096 16384 99999999
+tcp_slow_start_after_idle = 0
+tcp_notsent_lowat = 4294967295
+txqueuelen = 1000
+`+kept("net.ipv4.tcp_rmem = 8192 131072 134217728", "net.ipv4.tcp_slow_start_after_idle = 0"), p["set"])
+	same(t, "second run", "changed=0 failed=0\n", p["second"])
+	same(t, "after it", strings.Replace(p["set"], "99999999", "199999999", 1), p["still"])
+	same(t, "undone", strings.Replace(former, "99999999", "199999999", 1), p["undone"])
+}
+
+// TestIntegrationTuned: the packaged TuneD loads the profile, on top of the one
+// that was in use, sets the values, and puts them back when it ends.
+func TestIntegrationTuned(t *testing.T) {
+	needCarrier(t, "tuned")
+	e := local()
+	// An interface of its own, which TuneD takes for a physical one, is not to be had.
+	for i, s := range e.plan.Steps {
+		if strings.HasPrefix(s.Changes[0].Tunable, "link.") {
+			e.plan.Steps = append(e.plan.Steps[:i], e.plan.Steps[i+1:]...)
+		}
+	}
+	out := inSandbox(t, written(t, tuned, e), prepare+`
+mkdir -p /etc/tuned /run/tuned && cp -r fullbore /etc/tuned/
+sysctl -q -w net.ipv4.tcp_wmem='4096 16384 4194304'
+echo "== before"; show
+tuned --no-dbus --no-socket --daemon --profile fullbore --log /tmp/log
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	if grep -q "profile 'fullbore' applied" /tmp/log; then break; fi
+	sleep 0.3
+done
+echo "== set"; show; echo "== log"; grep -E 'ERROR|WARN|applied' /tmp/log
+kill $(cat /run/tuned/tuned.pid)
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	if [ ! -e /run/tuned/tuned.pid ]; then break; fi
+	sleep 0.3
+done
+echo "== undone"; show
+`)
+	p := parts(t, out)
+	same(t, "set", `tcp_rmem = 4096 131072 134217728
+tcp_wmem = 4096 16384 67108864
+tcp_slow_start_after_idle = 0
+tcp_notsent_lowat = 131072
+txqueuelen = 1000
+`, p["set"])
+	if !strings.Contains(p["log"], "'fullbore' applied") || strings.Contains(p["log"], "ERROR") || strings.Contains(p["log"], "WARN") {
+		t.Errorf("TuneD's log: %s", p["log"])
+	}
+	same(t, "undone", p["before"], p["undone"])
+}
+
+// TestIntegrationTunedUndo: the undo asks TuneD for the profile that was in use.
+func TestIntegrationTunedUndo(t *testing.T) {
+	e := local()
+	e.host.Managers = examples()[0].host.Managers
+	files := append(written(t, tuned, e), program("bin/tuned-adm", "#!/bin/sh\nif [ $1 = active ]; then cat /tmp/active; else echo \"$*\" >>/tmp/asked; fi\n"))
+	out := inSandbox(t, files, `
+export PATH=/plan/bin:$PATH
+mkdir -p /etc/tuned && cp -r fullbore /etc/tuned/
+echo 'Current active profile: fullbore' >/tmp/active
+sh undo-tuned.sh && cat /tmp/asked; ls -A /etc/tuned | grep fullbore
+echo 'Current active profile: fullbore-other' >/tmp/active
+sh undo-tuned.sh && cat /tmp/asked
+`)
+	same(t, "what it asked for", "profile network-throughput\nprofile network-throughput\n", out)
+}
+
+// TestIntegrationCloudInit: the packaged cloud-init takes the user data for
+// valid, and the script in it is what runs.
+func TestIntegrationCloudInit(t *testing.T) {
+	needCarrier(t, "cloud-init")
+	out := inSandbox(t, written(t, cloudInit, local()), prepare+`
+export LC_ALL=C.UTF-8
+for data in user-data.yaml user-data-undo.yaml; do
+	cloud-init schema -c $data 2>&1
+	python3 -c '
+import os, sys, yaml
+data = yaml.safe_load(open(sys.argv[1]))
+for file in data["write_files"]:
+	open(file["path"], "w").write(file["content"])
+	os.chmod(file["path"], int(file["permissions"], 8))
+print(*[" ".join(command) for command in data["runcmd"]], sep="\n", file=open("/tmp/run", "w"))
+' $data
+	sh /tmp/run >/dev/null
+	echo "== $data"; show
+done
+`)
+	p := parts(t, out)
+	if n := strings.Count(out, "Valid cloud-config: "); n != 2 {
+		t.Errorf("cloud-init finds %d of 2 files valid:\n%s", n, out)
+	}
+	if !strings.HasPrefix(p["user-data.yaml"], after) {
+		t.Errorf("set:\n%s", p["user-data.yaml"])
+	}
+	same(t, "undone", former, p["user-data-undo.yaml"])
+}
