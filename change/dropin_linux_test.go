@@ -92,4 +92,3 @@ func TestPersistFailsWhole(t *testing.T) {
 		})
 	}
 }
-

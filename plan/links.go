@@ -137,7 +137,8 @@ func softnet(m *maker, h *host.Facts) *idea {
 	if n := m.counted(false, softnetDropped); n > 0 {
 		twice("net.core.netdev_max_backlog", fmt.Sprintf("%d packets found the backlog of a processor full during the transfer; twice what the kernel comes with is the usual first step", n))
 	}
-	if n := m.counted(false, softnetSqueezed); n > 0 {
+	// Rounds are cut short on every busy host; that only matters where the processor limits.
+	if n := m.counted(false, softnetSqueezed); n > 0 && m.finding(diagnose.ReceiverCPU) != nil {
 		why := fmt.Sprintf("%d rounds of receiving ended with packets left during the transfer; twice what the kernel comes with is the usual first step", n)
 		twice("net.core.netdev_budget", why)
 		twice("net.core.netdev_budget_usecs", why)
@@ -195,6 +196,15 @@ func side(sender bool) string {
 		return "sender"
 	}
 	return "receiver"
+}
+
+// largerPackets advises what no host can do alone where processors limit: fewer,
+// larger packets.
+func largerPackets(m *maker, h *host.Facts) *idea {
+	if m.finding(diagnose.SenderCPU) != nil || m.finding(diagnose.ReceiverCPU) != nil {
+		m.jumbo(h, "ip link set dev INTERFACE mtu 9000")
+	}
+	return nil
 }
 
 func sendOffloads(m *maker, h *host.Facts) *idea {

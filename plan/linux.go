@@ -15,10 +15,10 @@ var linuxRules = rules{
 		return m.change(h, name, "1", whyScale)
 	},
 	receive: []func(*maker, *host.Facts) *idea{
-		receiveBuffer, rings, softnet, receiveOffloads, steering, receiverGovernor, nfsMount, nfsServer,
+		receiveBuffer, rings, softnet, receiveOffloads, steering, receiverGovernor, largerPackets, nfsMount, nfsServer,
 	},
 	send: []func(*maker, *host.Facts) *idea{
 		sendBuffer, idleRestart, mtuProbing, congestion, pacing,
-		sendOffloads, sendQueue, senderGovernor, nfsMount, nfsServer,
+		sendOffloads, sendQueue, senderGovernor, largerPackets, nfsMount, nfsServer,
 	},
 }

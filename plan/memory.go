@@ -101,7 +101,12 @@ func (m *maker) clusters(h *host.Facts, name string, buffers, cluster unit.Size)
 	if present <= 0 || want <= present { // 0: no pool of a fixed size
 		return nil
 	}
-	return m.change(h, name, fmt.Sprint(int64(want)), fmt.Sprintf("the buffers of all connections together take %d clusters of %v", int64(want), cluster))
+	why := fmt.Sprintf("the buffers of all connections together take %d clusters of %v", int64(want), cluster)
+	if t, ok := tunable.Lookup(h.OS, name); ok && t.Leave != "" {
+		m.note("When they are full, %s, and %s on %s is %d. It is left alone: %s.", why, name, h.Name, int64(present), sentence(t.Leave))
+		return nil
+	}
+	return m.change(h, name, fmt.Sprint(int64(want)), why)
 }
 
 // number is one element of a tunable's value, 0 if there is none.

@@ -28,8 +28,8 @@ func TestDefaultsOfSystems(t *testing.T) {
 		{"solaris", "nfs:nfs3_bsize", map[string]string{"8": "32768", "11.4": "32768"}},
 		{"solaris", "nfsd.servers", map[string]string{"9": "16", "10": "16", "11": "1024"}},
 		// illumos-gate, tcp_tunables.c and the like.
-		{"illumos", "recv_buf", map[string]string{"5.11": "128000"}},
-		{"illumos", "send_buf", map[string]string{"5.11": "49152"}},
+		{"illumos", "recv_buf", map[string]string{"5.11": "1048576"}},
+		{"illumos", "send_buf", map[string]string{"5.11": "128000"}},
 		{"illumos", "max_buf", map[string]string{"5.11": "1048576"}},
 		{"illumos", "_slow_start_initial", map[string]string{"5.11": "0"}},
 		{"illumos", "nfsd.servers", map[string]string{"5.11": "16"}},

@@ -3,6 +3,7 @@ package format
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 
@@ -134,28 +135,23 @@ func (s *setting) registry() (key, name string, ok bool) {
 	return s.plainly(`HKLM:\`+strings.Trim(key, `"`), ""), s.plainly(name, ""), ok
 }
 
+// psInstance is the place of an instance, with the quotes that the catalogue has
+// around it for people.
+var psInstance = regexp.MustCompile(`'\{instance\}'|"\{instance\}"|\{instance\}`)
+
 // inPowerShell fills a template that is a command: {value} is the variable
-// $value. The catalogue's quotes are of the double kind there, in which a
-// variable counts too.
+// $value.
 func (s *setting) inPowerShell(template string) string {
-	var out strings.Builder
-	for {
-		before, rest, ok := strings.Cut(template, `"{instance}"`)
-		out.WriteString(fill(before, func(placeholder string) string {
-			switch placeholder {
-			case "{value}":
-				return "$value"
-			case "{instance}":
-				return psString(s.instance)
-			}
-			return s.word(placeholder, s.To)
-		}))
-		if !ok {
-			return out.String()
+	template = fill(template, func(placeholder string) string {
+		switch placeholder {
+		case "{value}":
+			return "$value"
+		case "{instance}":
+			return placeholder
 		}
-		out.WriteString(psString(s.instance))
-		template = rest
-	}
+		return s.word(placeholder, s.To)
+	})
+	return psInstance.ReplaceAllLiteralString(template, psString(s.instance))
 }
 
 // psString quotes a text between single quotes, of which PowerShell knows five.

@@ -264,7 +264,7 @@ put_back() {
 	fi
 }
 
-# undo N NAME: as put_back, with what was written down.
-undo() {
+# take_back N NAME: as put_back, with what was written down.
+take_back() {
 	if recall "$2" && put_back "$1" "$2" "$was" "$ours" "$kept"; then remember "$2"; fi
 }

@@ -195,7 +195,7 @@ func (s *sheet) writeUndo(w *page, kind scriptKind) {
 		case kind.plan:
 			w.line("\tput_back ", fmt.Sprint(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.From), " ", shellWord(one.To), " ''")
 		default:
-			w.line("\tundo ", fmt.Sprint(i+1), " ", shellWord(one.Tunable))
+			w.line("\ttake_back ", fmt.Sprint(i+1), " ", shellWord(one.Tunable))
 		}
 	}
 	w.line("\t:")
