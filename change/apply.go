@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -222,7 +221,7 @@ func (l *ledger) put(name, value string) error {
 
 // permitted looks the tunable up and checks the value.
 func permitted(name, value string) (*tunable.Tunable, error) {
-	known, ok := tunable.Lookup(host.System(), name)
+	known, ok := lookup(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %.80q is not in the catalogue of tunables", ErrRefused, name)
 	}

@@ -126,7 +126,9 @@ type Host interface {
 	PutBack(ctx context.Context, id string, tunables ...string) error
 	// Renew moves the deadline to confirmWithin from now.
 	Renew(ctx context.Context, id string) error
-	// Confirm keeps what is set now; with persist it also survives a reboot.
+	// Confirm keeps what is set now; with persist it also survives a reboot,
+	// which is checked: where a boot would make something else of a value, it is
+	// refused, naming what stands in the way, and the set stays as it is.
 	Confirm(ctx context.Context, id string, persist bool) error
 	// Revert restores everything that the set touched and that is still ours,
 	// live and persisted. It works on open and on confirmed sets.

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"syscall"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -43,7 +42,7 @@ func findDevice(name string) (Device, error) {
 
 // identify gives the interface that the tunable is of; nil if it is of none.
 func (m *Manager) identify(name string) (*Device, error) {
-	known, ok := tunable.Lookup(host.System(), name)
+	known, ok := lookup(name)
 	_, instance := tunable.Split(name)
 	if !ok || known.Scope != tunable.OfInterface || instance == "" {
 		return nil, nil

@@ -1,7 +1,9 @@
 package change
 
 import (
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +23,7 @@ const (
 func wired(t *testing.T) *world {
 	w := newWorld(t.TempDir())
 	w.devices = map[string]Device{"eth0": {Index: 2, MAC: "02:00:00:00:00:01"}, "eth1": {Index: 3, MAC: "02:00:00:00:00:02"}}
-	for name, value := range map[string]string{mtu: "1500", ring: "512", usecs: "3", adapts: "1"} {
-		w.tunables[name] = value
-	}
+	maps.Copy(w.tunables, map[string]string{mtu: "1500", ring: "512", usecs: "3", adapts: "1"})
 	return w
 }
 
@@ -204,5 +204,40 @@ func TestPersistInterfaceRefused(t *testing.T) {
 			}
 			must(t, m.Confirm(t.Context(), id, false))
 		})
+	}
+}
+
+// TestIntegrationInterface changes real interfaces, under a real watchdog: of two,
+// the one that was renamed keeps what it has.
+func TestIntegrationInterface(t *testing.T) {
+	if !inOwnWorld(t) {
+		return
+	}
+	ip := func(arguments ...string) {
+		if out, err := exec.Command("ip", arguments...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %v: %v: %s", arguments, err, out)
+		}
+	}
+	ip("link", "add", "one", "type", "veth", "peer", "name", "two")
+	m, err := NewManager(filepath.Join(t.TempDir(), "changes"), Kernel{})
+	must(t, err)
+	id := begin(t, m, Setting{"link.mtu@one", "9000"}, Setting{"link.mtu@two", "9000"}, Setting{"link.txqueuelen@two", "5000"})
+	set := get(t, m, id)
+	for _, v := range set.Values {
+		if v.Now != v.New || v.Drift != "" || v.Device == nil || v.Device.MAC == "" {
+			t.Errorf("%+v of %+v", v, v.Device)
+		}
+	}
+	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "made by software")
+	ip("link", "set", "two", "name", "three")
+	reverted, err := m.Revert(t.Context(), id)
+	must(t, err)
+	if reverted.State != Lost || reverted.Values[0].State != Reverted || reverted.Values[1].State != Lost {
+		t.Errorf("%+v", reverted)
+	}
+	for name, want := range map[string]string{"link.mtu@one": "1500", "link.mtu@three": "9000"} {
+		if got := kernelValue(t, name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
 	}
 }

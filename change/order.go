@@ -7,6 +7,9 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
+// lookup finds a tunable of this host in the catalogue. Tests replace it.
+var lookup = func(name string) (*tunable.Tunable, bool) { return tunable.Lookup(host.System(), name) }
+
 // inOrder gives the places of names in the order in which they are raised: as
 // they stand, but each after those that the catalogue wants before it. Those of
 // an interface, or of a mount, wait only for those of the same.
@@ -19,7 +22,7 @@ func inOrder(names []string) []int {
 			return
 		}
 		done[i] = true // before what it waits for: a circle ends here
-		if known, ok := tunable.Lookup(host.System(), names[i]); ok {
+		if known, ok := lookup(names[i]); ok {
 			_, instance := tunable.Split(names[i])
 			for _, before := range known.After {
 				for _, name := range []string{before, tunable.Join(before, instance)} {

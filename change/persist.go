@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -22,7 +21,7 @@ const (
 
 // homeOf reads in the catalogue which of our files keeps the tunable.
 func homeOf(name string) home {
-	known, ok := tunable.Lookup(host.System(), name)
+	known, ok := lookup(name)
 	switch {
 	case !ok:
 		return nowhere
@@ -136,7 +135,7 @@ func (l *ledger) bootedBySystemd() bool {
 // homeless says why a tunable cannot be persisted, and who can.
 func homeless(v *Value) error {
 	do := "confirm without --persist: then it is kept until the next boot"
-	if known, ok := tunable.Lookup(host.System(), v.Tunable); ok && known.Persist != "" {
+	if known, ok := lookup(v.Tunable); ok && known.Persist != "" {
 		_, instance := tunable.Split(v.Tunable)
 		do += "; for good, this is to be done by hand: " + known.Fill(v.Tunable, v.New, instance).Persist
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -17,7 +16,7 @@ const udevNamed = `NAME=="{instance}", `
 // udevRule is the rule that gives the interface its value when it appears; ""
 // if the catalogue has none, or the interface no hardware address.
 func udevRule(v *Value) string {
-	known, ok := tunable.Lookup(host.System(), v.Tunable)
+	known, ok := lookup(v.Tunable)
 	if !ok || v.Device == nil || v.Device.MAC == "" {
 		return ""
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -362,9 +363,6 @@ func largest(value string) int64 {
 
 func clone(h *host.Facts) *host.Facts {
 	c := *h
-	c.Tunables = map[string]string{}
-	for name, value := range h.Tunables {
-		c.Tunables[name] = value
-	}
+	c.Tunables = maps.Clone(h.Tunables)
 	return &c
 }

@@ -147,14 +147,17 @@ func softnet(m *maker, h *host.Facts) *idea {
 }
 
 // sendQueue lengthens a plain queue in front of the interface that overflowed.
+// What the queue has dropped it counts since it was set up, so that only tells
+// something where the transfer lost packets.
 func sendQueue(m *maker, h *host.Facts) *idea {
-	i := &idea{limit: unlimited, after: unlimited}
+	i := &idea{answers: []string{diagnose.RandomLoss, diagnose.ShallowQueue}, limit: unlimited, after: unlimited}
 	i.Idea = "let the sender's own queue hold its bursts"
+	lost := m.finding(diagnose.RandomLoss) != nil || m.finding(diagnose.ShallowQueue) != nil
 	for _, l := range m.links(h, true) {
 		name := l.of("link.txqueuelen")
 		dropped := l.counted.TxDropped
 		for _, q := range l.Qdiscs {
-			if q.Kind == "pfifo_fast" || q.Kind == "pfifo" { // others have limits of their own
+			if lost && (q.Kind == "pfifo_fast" || q.Kind == "pfifo") { // others have limits of their own
 				dropped = max(dropped, q.Drops)
 			}
 		}

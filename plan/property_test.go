@@ -255,12 +255,13 @@ func (r *random) value(t *tunable.Tunable, version string) string {
 
 func (r *random) number(t *tunable.Tunable) int64 {
 	most := float64(min(t.Max, 1<<40))
-	switch {
-	case r.one(10):
+	switch r.IntN(10) {
+	case 0:
 		return t.Min
-	case r.one(10):
+	case 1:
 		return t.Max
-	case most <= 4:
+	}
+	if most <= 4 {
 		return t.Min + r.Int64N(t.Max-t.Min+1)
 	}
 	return max(t.Min, int64(r.log(1, most)))

@@ -100,6 +100,7 @@ func same(t *testing.T, what, want, got string) {
 // TestIntegrationScript: the script sets and keeps, does nothing a second time,
 // never lowers, and its undo is identity where nobody else changed anything.
 func TestIntegrationScript(t *testing.T) {
+	t.Parallel()
 	for _, undo := range []string{"fullbore.sh --undo", "fullbore-undo.sh"} {
 		out := inSandbox(t, written(t, script, local()), prepare+`
 echo "== before"; show
@@ -139,6 +140,7 @@ link.txqueuelen@lo: 4321 already
 // TestIntegrationScriptFails: what cannot be set is said, is not kept, and what
 // has to come first holds up what comes after it.
 func TestIntegrationScriptFails(t *testing.T) {
+	t.Parallel()
 	e := made("local", "linux", "6.18.44",
 		change("net.ipv4.tcp_congestion_control", "cubic", "no-such"),
 		change("link.mtu@nowhere0", "1500", "9000"),
@@ -182,6 +184,7 @@ status 1
 // TestIntegrationSysctl: the file loads as it says, and its undo puts back what
 // the plan says was there.
 func TestIntegrationSysctl(t *testing.T) {
+	t.Parallel()
 	out := inSandbox(t, written(t, sysctl, local()), prepare+`
 sysctl -q -w net.ipv4.tcp_rmem='4096 131072 33554432' net.ipv4.tcp_wmem='4096 16384 4194304'
 cp 90-fullbore.conf /etc/sysctl.d/
@@ -209,6 +212,7 @@ txqueuelen = 1000
 // TestIntegrationAnsible: the packaged Ansible runs the play against a host, a
 // second run changes nothing, and the other play puts everything back.
 func TestIntegrationAnsible(t *testing.T) {
+	t.Parallel()
 	needCarrier(t, "ansible-playbook")
 	e := local()
 	e.plan.Steps = e.plan.Steps[:3] // Ansible takes half a second for each task and item
@@ -248,6 +252,7 @@ txqueuelen = 1000
 // TestIntegrationTuned: the packaged TuneD loads the profile, on top of the one
 // that was in use, sets the values, and puts them back when it ends.
 func TestIntegrationTuned(t *testing.T) {
+	t.Parallel()
 	needCarrier(t, "tuned")
 	e := local()
 	// An interface of its own, which TuneD takes for a physical one, is not to be had.
@@ -288,6 +293,7 @@ txqueuelen = 1000
 
 // TestIntegrationTunedUndo: the undo asks TuneD for the profile that was in use.
 func TestIntegrationTunedUndo(t *testing.T) {
+	t.Parallel()
 	e := local()
 	e.host.Managers = examples()[0].host.Managers
 	files := append(written(t, tuned, e), program("bin/tuned-adm", "#!/bin/sh\nif [ $1 = active ]; then cat /tmp/active; else echo \"$*\" >>/tmp/asked; fi\n"))
@@ -305,6 +311,7 @@ sh undo-tuned.sh && cat /tmp/asked
 // TestIntegrationCloudInit: the packaged cloud-init takes the user data for
 // valid, and the script in it is what runs.
 func TestIntegrationCloudInit(t *testing.T) {
+	t.Parallel()
 	needCarrier(t, "cloud-init")
 	out := inSandbox(t, written(t, cloudInit, local()), prepare+`
 export LC_ALL=C.UTF-8
@@ -330,4 +337,85 @@ done
 		t.Errorf("set:\n%s", p["user-data.yaml"])
 	}
 	same(t, "undone", former, p["user-data-undo.yaml"])
+}
+
+// A host of another system is one whose programs are stand-ins: each keeps what
+// it is told in a file. They refuse what the real ones refuse.
+const (
+	ndd = `#!/bin/sh
+dir=/tmp/ndd; mkdir -p $dir
+case $1 in
+-get) cat $dir/$3 ;;
+-set)
+	case $3 in
+	tcp_recv_hiwat | tcp_xmit_hiwat) [ $4 -le $(cat $dir/tcp_max_buf) ] || { echo "operation failed: Invalid argument" >&2; exit 1; } ;;
+	esac
+	echo "set $3 $4" >>/tmp/log; echo $4 >$dir/$3 ;;
+esac
+`
+	ipadmStandIn = `#!/bin/sh
+# show-prop -c -o CURRENT|PERSISTENT -p NAME tcp; set-prop [-t] -p NAME=VALUE tcp; reset-prop -p NAME tcp
+dir=/tmp/ipadm; mkdir -p $dir
+case "$1 $2" in
+"show-prop -c") cat $dir/$6.$4 2>/dev/null || : ;;
+"set-prop -t") echo ${4#*=} >$dir/${4%%=*}.CURRENT ;;
+"set-prop -p") echo ${3#*=} >$dir/${3%%=*}.CURRENT; echo ${3#*=} >$dir/${3%%=*}.PERSISTENT ;;
+"reset-prop -p") rm $dir/$3.PERSISTENT; cp $dir/$3.standard $dir/$3.CURRENT ;;
+esac
+`
+)
+
+// TestIntegrationScriptOrder: on Solaris, buffers come after what bounds them
+// and go before it, whatever their order in the plan.
+func TestIntegrationScriptOrder(t *testing.T) {
+	t.Parallel()
+	e := made("solaris", "solaris", "10",
+		change("tcp_recv_hiwat", "49152", "37748736"),
+		change("tcp_max_buf", "1048576", "37748736"),
+		change("nfs:nfs3_bsize", "32768", "1048576"))
+	out := inSandbox(t, append(written(t, script, e), program("bin/ndd", ndd)), `
+export PATH=/plan/bin:$PATH
+mkdir /tmp/ndd; echo 1048576 >/tmp/ndd/tcp_max_buf; echo 49152 >/tmp/ndd/tcp_recv_hiwat
+printf '* the system\nset x=1\n' >/etc/system; chmod 640 /etc/system; cp /etc/system /tmp/system
+sh fullbore.sh >/dev/null; cat /tmp/log /etc/system; rm /tmp/log
+sh fullbore.sh >/dev/null; [ -e /tmp/log ] && echo set again
+sh fullbore.sh --undo >/dev/null; cat /tmp/log; cmp /tmp/system /etc/system; stat -c %a /etc/system
+`)
+	same(t, "what is set", `set tcp_max_buf 37748736
+set tcp_recv_hiwat 37748736
+* the system
+set x=1
+* fullbore begin
+set nfs:nfs3_bsize=1048576
+* fullbore end
+set tcp_recv_hiwat 49152
+set tcp_max_buf 1048576
+640
+`, out)
+}
+
+// TestIntegrationScriptCommands: what commands keep is kept, and taken back to
+// what was kept before, or to nothing.
+func TestIntegrationScriptCommands(t *testing.T) {
+	t.Parallel()
+	e := made("illumos", "illumos", "5.11",
+		change("max_buf", "1048576", "37748736"), change("recv_buf", "128000", "37748736"), change("send_buf", "49152", "4194304"))
+	out := inSandbox(t, append(written(t, script, e), program("bin/ipadm", ipadmStandIn)), `
+export PATH=/plan/bin:$PATH
+mkdir /tmp/ipadm; cd /tmp/ipadm
+for p in max_buf=1048576 recv_buf=128000 send_buf=49152; do echo ${p#*=} | tee ${p%=*}.standard >${p%=*}.CURRENT; done
+echo 2097152 | tee max_buf.PERSISTENT >max_buf.CURRENT # somebody's own
+echo 65536 >send_buf.CURRENT # for now only
+cp -r . /tmp/former
+sh /plan/fullbore.sh >/dev/null; grep . *.CURRENT *.PERSISTENT
+sh /plan/fullbore.sh --undo >/dev/null; diff -r . /tmp/former && echo identical
+`)
+	same(t, "what is kept", `max_buf.CURRENT:37748736
+recv_buf.CURRENT:37748736
+send_buf.CURRENT:4194304
+max_buf.PERSISTENT:37748736
+recv_buf.PERSISTENT:37748736
+send_buf.PERSISTENT:4194304
+identical
+`, out)
 }

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"testing"
+
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
 )
@@ -120,4 +122,21 @@ func examples() []example {
 			change("smb.ConnectionCountPerRssNetworkInterface", "4", "8"),
 			change("TcpWindowSize", "65535", "8388608")), // ignored there
 	}
+}
+
+// written gives a format's files for a host, to set and to undo.
+func written(t testing.TB, f Format, c example) []File {
+	t.Helper()
+	var files []File
+	for _, write := range []func() ([]File, error){
+		func() ([]File, error) { return f.Write(c.plan, c.host) },
+		func() ([]File, error) { return f.Undo(c.plan, c.host) },
+	} {
+		these, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, these...)
+	}
+	return files
 }

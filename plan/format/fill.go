@@ -1,6 +1,7 @@
 package format
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -51,16 +52,15 @@ func (s *setting) inShellAs(template string, value, on piece) string {
 	for i := 0; i < len(template); {
 		rest := template[i:]
 		in := &quotes[len(quotes)-1]
-		if end := strings.IndexByte(rest, '}'); rest[0] == '{' && end > 0 && strings.Contains("{name}{instance}{value}{on}", rest[:end+1]) {
-			out.WriteString(quotedIn(*in, s.piece(rest[:end+1], value, on)))
-			i += end + 1
+		if placeholder := placeholders.FindString(rest); placeholder != "" {
+			out.WriteString(quotedIn(*in, s.piece(placeholder, value, on)))
+			i += len(placeholder)
 			continue
 		}
 		switch c := rest[0]; {
 		case c == '\\' && *in != '\'' && len(rest) > 1:
 			out.WriteByte(c)
-			i, c = i+1, rest[1]
-			rest = rest[1:]
+			i, rest = i+1, rest[1:]
 		case *in == '\'':
 			if c == '\'' {
 				*in = 0
@@ -81,6 +81,8 @@ func (s *setting) inShellAs(template string, value, on piece) string {
 	}
 	return out.String()
 }
+
+var placeholders = regexp.MustCompile(`^\{(name|instance|value|on)\}`)
 
 // piece is a text, or the name of a shell variable.
 type piece struct{ text, variable string }

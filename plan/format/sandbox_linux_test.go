@@ -58,20 +58,3 @@ func inSandbox(t *testing.T, files []File, command string) string {
 	}
 	return out.String()
 }
-
-// written gives a format's files for a host, to set and to undo.
-func written(t testing.TB, f Format, c example) []File {
-	t.Helper()
-	var files []File
-	for _, write := range []func() ([]File, error){
-		func() ([]File, error) { return f.Write(c.plan, c.host) },
-		func() ([]File, error) { return f.Undo(c.plan, c.host) },
-	} {
-		these, err := write()
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, these...)
-	}
-	return files
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -159,22 +160,22 @@ func (s *sheet) writeSettings(w *page, kind scriptKind) {
 	for i, one := range s.settings {
 		one.about(body)
 		k := one.keeper(s.host)
-		if kind.keeps && k.file == "" && k.command == "" {
+		if kind.keeps && one.live() && k.file == "" && k.command == "" {
 			body.comment("It holds until the next boot; " + one.byHand(one.To) + ".")
 		}
 		if !one.live() {
-			body.line("\tlater ", fmt.Sprint(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.To))
+			body.line("\tlater ", strconv.Itoa(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.To))
 			continue
 		}
 		how := "switch"
 		if one.entry.Rising {
 			how = "raise"
 		}
-		line := fmt.Sprintf("\tsetting %d %s %s %s", i+1, shellWord(one.Tunable), shellWord(one.To), how)
+		words := []string{"\tsetting", strconv.Itoa(i + 1), shellWord(one.Tunable), shellWord(one.To), how}
 		for _, name := range one.after(s.settings) {
-			line += " " + shellWord(name)
+			words = append(words, shellWord(name))
 		}
-		body.line(line)
+		body.line(strings.Join(words, " "))
 	}
 	body.line("\t:")
 	w.WriteString(body.String())
@@ -193,9 +194,9 @@ func (s *sheet) writeUndo(w *page, kind scriptKind) {
 			c.comment(one.Tunable + " stays as it is: " + one.noOldValue())
 			w.WriteString(c.String())
 		case kind.plan:
-			w.line("\tput_back ", fmt.Sprint(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.From), " ", shellWord(one.To), " ''")
+			w.line("\tput_back ", strconv.Itoa(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.From), " ", shellWord(one.To), " ''")
 		default:
-			w.line("\ttake_back ", fmt.Sprint(i+1), " ", shellWord(one.Tunable))
+			w.line("\ttake_back ", strconv.Itoa(i+1), " ", shellWord(one.Tunable))
 		}
 	}
 	w.line("\t:")
@@ -264,7 +265,7 @@ func (s *sheet) dispatch(w *page, head string, do func(*setting, keeper) string)
 	for i := range s.settings {
 		one := &s.settings[i]
 		if command := do(one, one.keeper(s.host)); command != "" {
-			w.line("\t", fmt.Sprint(i+1), ") ", command, " ;;")
+			w.line("\t", strconv.Itoa(i+1), ") ", command, " ;;")
 		}
 	}
 	w.line("\t*) : ;;")
@@ -288,7 +289,7 @@ func (s *sheet) writeMain(w *page, kind scriptKind) {
 	puts := func() {
 		for i, file := range s.files() {
 			if kind.keeps {
-				w.line("\tput ", fmt.Sprint(i+1), " ", shellWord(file), " '", marks(file), "'")
+				w.line("\tput ", strconv.Itoa(i+1), " ", shellWord(file), " '", marks(file), "'")
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // TestIntegrationNixOS: Nix itself reads the module, and finds the plan's values
 // in it.
 func TestIntegrationNixOS(t *testing.T) {
+	t.Parallel()
 	needCarrier(t, "nix-instantiate")
 	e := examples()[0]
 	out := inSandbox(t, written(t, nixOS, e), `nix-instantiate --eval --strict --json -E 'import ./fullbore.nix { lib = {}; config = {}; }' 2>/dev/null`)
@@ -40,6 +41,7 @@ func TestIntegrationNixOS(t *testing.T) {
 // TestIntegrationXML: the manifest and the property list are well-formed, and
 // Python reads the latter.
 func TestIntegrationXML(t *testing.T) {
+	t.Parallel()
 	needCarrier(t, "xmllint")
 	var files []File
 	for _, c := range examples() {
