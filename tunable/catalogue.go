@@ -31,6 +31,8 @@ type Release struct {
 	Name    string `yaml:"name"`    // "Windows Server 2003"
 	Short   string `yaml:"short"`   // "2003", as in --for windows2003
 	Version string `yaml:"version"` // "5.2"
+
+	name, short string // both as squeeze makes them
 }
 
 // systems has, by id, what decodes a catalogue once: the first time that someone
@@ -63,8 +65,13 @@ func read(name string) (*System, error) {
 	return s, nil
 }
 
-// complete gives every tunable the steps of its way where it has none of its own.
+// complete gives every tunable the steps of its way where it has none of its own,
+// and prepares what Find compares.
 func (s *System) complete() {
+	for i := range s.Releases {
+		r := &s.Releases[i]
+		r.name, r.short = squeeze(r.Name), squeeze(r.Short)
+	}
 	for i := range s.Tunables {
 		t := &s.Tunables[i]
 		t.Steps = t.or(s.Ways[t.Way])

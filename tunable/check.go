@@ -60,10 +60,10 @@ func (s *System) checkHead() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("release %q: version %q is none, or not in order", r.Name, r.Version))
 		}
 		last = version
-		if !plainText(r.Name) || squeeze(r.Short) == "" || shorts[squeeze(r.Short)] {
+		if !plainText(r.Name) || r.short == "" || shorts[r.short] {
 			wrong = append(wrong, fmt.Errorf("release %q: its short name %q is none, or there twice", r.Name, r.Short))
 		}
-		shorts[squeeze(r.Short)] = true
+		shorts[r.short] = true
 	}
 	return wrong
 }

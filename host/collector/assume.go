@@ -1,28 +1,17 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
 )
-
-// System finds the operating system and the version that people mean, as in
-// Assume. Where they name no version it is "", which Script takes for any.
-func System(name string) (os, version string, err error) {
-	s, version, err := release(name)
-	if err != nil {
-		return "", "", err
-	}
-	if slices.Contains(names(s.ID), squeeze(name)) {
-		version = ""
-	}
-	return s.ID, version, nil
-}
 
 // Assume gives the facts of a host that has every tunable as its version comes
 // with it, and that nothing keeps from changing them. The name is of a system
-// with a version behind it or not, as people write it: "solaris10",
+// with a version behind it or not, as tunable.Find takes it: "solaris10",
 // "windows2003", "linux2.4", "macos10.4", "illumos", "rhel7". Without a version
 // it is the newest one in the catalogue. Memory is in bytes, 0 if it is not
 // known. Tunables of an interface, a mount or a route are not there, since
@@ -32,12 +21,13 @@ func Assume(name string, memory int64) (*host.Facts, error) {
 	if memory < 0 {
 		return nil, fmt.Errorf("assume facts of %.64q: %d bytes of memory are less than none", name, memory)
 	}
-	s, version, err := release(name)
+	s, version, err := tunable.Find(name)
 	if err != nil {
 		return nil, fmt.Errorf("assume facts: %w", err)
 	}
+	version = cmp.Or(version, s.Newest())
 	f := &host.Facts{
-		Name: squeeze(name), OS: s.ID, Version: version, Memory: memory,
+		Name: strings.ToLower(strings.Join(strings.Fields(name), "")), OS: s.ID, Version: version, Memory: memory,
 		Interfaces: []host.Interface{}, Tunables: map[string]string{}, CanChange: true,
 	}
 	for _, t := range s.Tunables {

@@ -35,8 +35,8 @@ func Script(os, version string) (string, error) {
 		text, err = fill(macosScript, map[string]any{"Sysctls": w.dotted()})
 	case os == "freebsd":
 		text, err = fill(freebsdScript, map[string]any{"Sysctls": w.dotted()})
-	case os == "windows" && version != "" && older(version, "6"):
-		text, err = fill(windowsOldScript, map[string]any{"Reg": !older(version, "5.1")}) // 2000 comes without reg.exe
+	case os == "windows" && version != "" && tunable.Older(version, "6"):
+		text, err = fill(windowsOldScript, map[string]any{"Reg": !tunable.Older(version, "5.1")}) // 2000 comes without reg.exe
 	case os == "windows":
 		text, err = fill(windowsScript, map[string]any{"Registry": w.by("registry"), "AFD": w.by("afd")})
 	default:
