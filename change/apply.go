@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fullbore/fullbore/sysctld"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -99,8 +100,8 @@ func (l *ledger) firstTouch(name string) (*Value, error) {
 	v := &Value{Tunable: name, Old: now, New: now, State: Reverted, Device: device}
 	if homeOf(name) == inSysctl {
 		v.AtBoot = &Source{}
-		if a := readBoot(l.root, nil).of(name); a != nil && !a.negative {
-			*v.AtBoot = a.source()
+		if a := sysctld.Read(l.root, nil).Of(name); a != nil && !a.Negative {
+			*v.AtBoot = Source{a.File, a.Line, a.Value}
 		}
 	}
 	return v, nil
@@ -168,7 +169,9 @@ func (m *Manager) PutBack(ctx context.Context, id string, tunables ...string) er
 				return fmt.Errorf("%w: change set %s has not touched %.80q", ErrRefused, id, name)
 			}
 		}
-		return l.putBack(set, tunables)
+		// The way back is never refused; that nobody watches what stays is told.
+		unwatched := l.guard(set)
+		return errors.Join(l.putBack(set, tunables), unwatched)
 	})
 }
 

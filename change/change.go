@@ -95,6 +95,13 @@ type Value struct {
 	Drift  string  `json:"drift,omitempty"`  // how the host has come away from the set, in words, in the answer of List only
 }
 
+// Source is what sets a tunable at every boot; the zero Source: nothing does.
+type Source struct {
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Value string `json:"value,omitempty"`
+}
+
 // ours reports whether the host has a value that this set, and not someone
 // else, gave it or found there.
 func (v *Value) ours(now string) bool { return now == v.Old || now == v.New || now == v.Prior }

@@ -388,6 +388,18 @@ func TestLockNamesItsHolder(t *testing.T) {
 	wantValue(t, w, rmem, "4096 131072 6291456")
 }
 
+// Whoever may hold the lock can keep every set from being reverted.
+func TestLockIsForTheOwnerOnly(t *testing.T) {
+	w := newWorld(t.TempDir())
+	write(t, lockPath(w.dir), "") // as older versions left it
+	begin(t, w.manager(t), Setting{rmem, bigger})
+	info, err := os.Stat(lockPath(w.dir))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v", info.Mode())
+	}
+}
+
 func TestUnknownSet(t *testing.T) {
 	m := newWorld(t.TempDir()).manager(t)
 	sets, err := m.List(t.Context())

@@ -12,14 +12,14 @@ import (
 var zero time.Time
 
 // Confirm keeps what the set has set; see Host. A set that was confirmed before
-// can be confirmed again to persist it.
+// can be confirmed again to persist it, or to mend the files that do.
 func (m *Manager) Confirm(ctx context.Context, id string, persist bool) error {
 	err := m.locked(ctx, func(l *ledger) error {
 		set, err := l.find(id)
 		if err != nil {
 			return err
 		}
-		if set.State == Confirmed && (set.Persist || !persist) {
+		if set.State == Confirmed && !persist {
 			return nil
 		}
 		if set.State == Confirmed {
@@ -115,7 +115,7 @@ func (l *ledger) persist(set *Set) error {
 		return err
 	}
 	if !here {
-		return fmt.Errorf("%w: settings at boot are for the first network namespace, and this is another: confirm without persisting, and let what makes this namespace set them", ErrRefused)
+		return fmt.Errorf("%w: settings at boot are for the first network namespace, and this is another: without --persist it is kept as long as this namespace is, and what makes that can set it", ErrRefused)
 	}
 	before := *set
 	if err := l.persistable(set); err != nil {

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/sandbox"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -218,11 +219,12 @@ func (v *victim) undo(told string) {
 // TestKilledAtRandom kills one command after the other at random times, every
 // other time together with all watchdogs.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	const worlds, rounds = 2, 510
 	for i := range worlds {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
-			if !inOwnWorld(t) {
+			if !sandbox.Run(t) {
 				return
 			}
 			v := newVictim(t)
@@ -303,13 +305,15 @@ const writing = "openat,write,pwrite64,fchmod,fchmodat,fsync,fdatasync,ftruncate
 // TestFaultAtEveryWrite lets, one at a time, each system call of a command fail
 // that writes, and kills the command at it.
 func TestFaultAtEveryWrite(t *testing.T) {
+	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("this machine has no strace: ", err)
 	}
 	for _, op := range []string{"apply", "confirm", "persist", "revert"} {
 		t.Run(op, func(t *testing.T) {
-			if !inOwnWorld(t) {
+			t.Parallel()
+			if !sandbox.Run(t) {
 				return
 			}
 			v := newVictim(t)
@@ -416,7 +420,7 @@ func writes(t testing.TB, log string) []call {
 
 // TestFullDisk leaves less and less room for journals.
 func TestFullDisk(t *testing.T) {
-	if !inOwnWorld(t) {
+	if !sandbox.Run(t) {
 		return
 	}
 	v := newVictim(t)
@@ -426,6 +430,7 @@ func TestFullDisk(t *testing.T) {
 	filler := filepath.Join(v.dir, "filler")
 	refused := 0
 	for pages := range 8 {
+		sandbox.KillOthers()
 		v.prepare("apply")
 		fill(t, filler, 7-pages)
 		for _, op := range []string{"apply", "persist", "revert"} {
@@ -458,7 +463,7 @@ func fill(t *testing.T, path string, pages int) {
 
 // TestReadOnlyEtc persists where that cannot be.
 func TestReadOnlyEtc(t *testing.T) {
-	if !inOwnWorld(t) {
+	if !sandbox.Run(t) {
 		return
 	}
 	v := newVictim(t)
@@ -466,7 +471,7 @@ func TestReadOnlyEtc(t *testing.T) {
 	remount := func(flags uintptr) { must(t, unix.Mount("none", "/etc", "tmpfs", unix.MS_REMOUNT|flags, "")) }
 	remount(unix.MS_RDONLY)
 	out, err := v.process("persist").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "read-only file system") {
+	if err == nil || strings.Count(string(out), "read-only file system") != 1 {
 		t.Fatalf("error %v: %s", err, out)
 	}
 	if sets := v.check("read-only"); sets[0].State != Live || sets[0].Persist {
@@ -485,7 +490,7 @@ func TestReadOnlyEtc(t *testing.T) {
 
 // TestTwoAtOnce starts two commands that want the same: one of them is refused.
 func TestTwoAtOnce(t *testing.T) {
-	if !inOwnWorld(t) {
+	if !sandbox.Run(t) {
 		return
 	}
 	v := newVictim(t)
@@ -522,7 +527,7 @@ func TestTwoAtOnce(t *testing.T) {
 // TestWatchdogIsReplaced kills the watchdog of a live set: the next command of
 // any kind starts another, which reverts it in time.
 func TestWatchdogIsReplaced(t *testing.T) {
-	if !inOwnWorld(t) {
+	if !sandbox.Run(t) {
 		return
 	}
 	v := newVictim(t)
@@ -531,11 +536,10 @@ func TestWatchdogIsReplaced(t *testing.T) {
 	if !watched(v.dir, id) {
 		t.Fatal("it has no watchdog")
 	}
-	_ = unix.Kill(-1, unix.SIGKILL)
-	if !unwatched(v.dir, id) {
+	sandbox.KillOthers()
+	if watched(v.dir, id) {
 		t.Fatal("it still has one")
 	}
-	reap()
 	v.run("status")
 	if !watched(v.dir, id) {
 		t.Fatal("it has no new watchdog")

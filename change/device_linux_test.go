@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/sandbox"
 )
 
 const (
@@ -87,9 +89,16 @@ func TestNothingWithoutAWatchdog(t *testing.T) {
 	m.watched = func(string, string) bool { return false } // it has died, another can be started
 	_ = get(t, m, id)
 	must(t, m.Renew(t.Context(), id))
-	if len(w.watched) != before+2 {
-		t.Errorf("%d watchdogs were started, want one by status and one by renew", len(w.watched)-before)
+	must(t, m.PutBack(t.Context(), id, mtu))
+	if len(w.watched) != before+3 {
+		t.Errorf("%d watchdogs were started, want one each by status, renew and put back", len(w.watched)-before)
 	}
+
+	// The way back needs none, but it is told that there is none.
+	must(t, m.Apply(t.Context(), id, []Setting{{mtu, "9000"}}))
+	w.unwatched = true
+	wantErr(t, m.PutBack(t.Context(), id, mtu), ErrRefused, "watchdog")
+	wantValue(t, w, mtu, "1500")
 }
 
 // ordering is a world that writes down what is set.
@@ -210,7 +219,7 @@ func TestPersistInterfaceRefused(t *testing.T) {
 // TestIntegrationInterface changes real interfaces, under a real watchdog: of two,
 // the one that was renamed keeps what it has.
 func TestIntegrationInterface(t *testing.T) {
-	if !inOwnWorld(t) {
+	if !sandbox.Run(t) {
 		return
 	}
 	ip := func(arguments ...string) {

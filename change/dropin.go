@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fullbore/fullbore/sysctld"
 )
 
 // The files that values which outlive a boot are kept in. Files of both kinds
@@ -43,8 +45,8 @@ func sysctlLine(v *Value) string {
 }
 
 func sysctlForm(line string) string {
-	for _, a := range parseSettings("", line) {
-		return fmt.Sprint(a.key, " ", a.negative, " ", a.value)
+	for _, a := range sysctld.Parse("", line) {
+		return fmt.Sprint(a.Key, " ", a.Negative, " ", a.Value)
 	}
 	return ""
 }
@@ -95,9 +97,12 @@ func (l *ledger) former(d dropIn) ([]byte, error) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSettings))
+	text, err := io.ReadAll(io.LimitReader(file, sysctld.MaxText+1))
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	if len(text) > sysctld.MaxText { // what is not read would be lost
+		return nil, fmt.Errorf("%s is longer than %d bytes: move lines of your own into a file of your own", path, sysctld.MaxText)
 	}
 	if !bytes.HasPrefix(text, []byte(l.heading())) {
 		return nil, fmt.Errorf("%w: %s is not made from the change sets in %s: move it away, or use the FULLBORE_STATE that it was made with", ErrRefused, path, l.dir)
@@ -116,9 +121,11 @@ func (l *ledger) publish() (restore func() error, err error) {
 	restore = func() error {
 		var failed []error
 		for _, d := range slices.Backward(dropIns) {
-			if was, ok := former[d.path]; ok {
-				failed = append(failed, l.replace(d.path, was))
+			was, ok := former[d.path]
+			if now, err := l.former(d); !ok || err == nil && bytes.Equal(now, was) {
+				continue
 			}
+			failed = append(failed, l.replace(d.path, was))
 		}
 		return errors.Join(failed...)
 	}
@@ -161,6 +168,20 @@ func (l *ledger) withdraw() error {
 		}
 	}
 	return nil
+}
+
+// published reports whether our files have a line of the set. Of one that is not
+// persisted they have it where confirm --persist was cut short.
+func (l *ledger) published(set *Set) bool {
+	for _, d := range dropIns {
+		text, err := l.former(d)
+		for i := range set.Values {
+			if line := d.line(&set.Values[i]); err == nil && line != "" && d.says(text, line) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // replace writes a file under the root, or removes it when there is nothing to

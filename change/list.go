@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"github.com/fullbore/fullbore/sysctld"
 )
 
 // List gives all change sets, newest first, having reverted those whose
@@ -21,9 +23,9 @@ func (m *Manager) List(ctx context.Context) ([]Set, error) {
 	l.sets, l.bad = readAll(m.dir)
 	l.boot, _ = m.bootID()
 	l.namespace, _ = m.namespace()
-	var boot bootSettings
+	var boot sysctld.Settings
 	if slices.ContainsFunc(l.sets, func(s *Set) bool { return len(s.persisted()) > 0 }) {
-		boot = readBoot(m.root, nil)
+		boot = sysctld.Read(m.root, nil)
 	}
 	list := make([]Set, 0, len(l.sets))
 	for _, set := range slices.Backward(l.sets) {
@@ -45,7 +47,7 @@ func (m *Manager) List(ctx context.Context) ([]Set, error) {
 
 // compare says of each value of a kept set what the host has, and how it has
 // come away from the set: now, and at the next boot.
-func (l *ledger) compare(set *Set, boot bootSettings) {
+func (l *ledger) compare(set *Set, boot sysctld.Settings) {
 	for i := range set.Values {
 		v := &set.Values[i]
 		now, err := l.look(set, v)
@@ -85,7 +87,7 @@ func (l *ledger) over(set *Set, v *Value) *Set {
 }
 
 // driftAtBoot says why the next boot will not have the value of a persisted set.
-func (l *ledger) driftAtBoot(set *Set, v *Value, boot bootSettings) string {
+func (l *ledger) driftAtBoot(set *Set, v *Value, boot sysctld.Settings) string {
 	if set.State != Confirmed || !set.Persist {
 		return ""
 	}
@@ -107,13 +109,13 @@ func (l *ledger) driftAtBoot(set *Set, v *Value, boot bootSettings) string {
 	if homeOf(v.Tunable) != inSysctl {
 		return ""
 	}
-	switch a := boot.of(v.Tunable); {
+	switch a := boot.Of(v.Tunable); {
 	case a == nil:
 		return "nothing sets it at the next boot"
-	case a.negative:
-		return fmt.Sprintf("%s:%d keeps it from being set at the next boot", a.file, a.line)
-	case a.value != v.New:
-		return fmt.Sprintf("%s:%d sets it to %q at the next boot", a.file, a.line, a.value)
+	case a.Negative:
+		return fmt.Sprintf("%s:%d keeps it from being set at the next boot", a.File, a.Line)
+	case a.Value != v.New:
+		return fmt.Sprintf("%s:%d sets it to %q at the next boot", a.File, a.Line, a.Value)
 	}
 	return ""
 }

@@ -56,7 +56,8 @@ type Manager struct {
 	knobs Knobs
 
 	// The world around, which tests replace.
-	now       func() time.Time
+	now       func() time.Time // as people set it
+	steady    func() time.Time // for differences only: nobody sets it
 	bootID    func() (string, error)
 	namespace func() (string, error)
 	bootsHere func() (bool, error)
@@ -79,7 +80,7 @@ func NewManager(dir string, knobs Knobs) (*Manager, error) {
 	return &Manager{
 		StartWatchdog: StartWatchdog, Rewatch: StartDetachedWatchdog,
 		dir: dir, knobs: knobs,
-		now: time.Now, bootID: host.BootID, namespace: host.Namespace, bootsHere: host.BootsHere,
+		now: time.Now, steady: time.Now, bootID: host.BootID, namespace: host.Namespace, bootsHere: host.BootsHere,
 		patience: lockWait, root: "/", write: writeDurably,
 		device: findDevice, watched: watched,
 	}, nil
@@ -88,7 +89,7 @@ func NewManager(dir string, knobs Knobs) (*Manager, error) {
 // Begin opens an empty change set; see Host.
 func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
 	if confirmWithin <= 0 || confirmWithin > maxWithin {
-		return "", fmt.Errorf("%w: a change set is to be confirmed within up to %v, not %v", ErrRefused, maxWithin, confirmWithin)
+		return "", fmt.Errorf("%w: a change set is to be confirmed within more than 0s and at most %v, not %v", ErrRefused, maxWithin, confirmWithin)
 	}
 	if len(reason) > maxReason {
 		return "", fmt.Errorf("%w: a reason of %d bytes is too long, %d are allowed", ErrRefused, len(reason), maxReason)

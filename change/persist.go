@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fullbore/fullbore/sysctld"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -55,7 +56,7 @@ func (l *ledger) persistable(set *Set) error {
 	if err != nil {
 		return err
 	}
-	boot := readBoot(l.root, files)
+	boot := sysctld.Read(l.root, files)
 	for i := range boot {
 		l.locate(&boot[i])
 	}
@@ -72,34 +73,34 @@ func (l *ledger) persistable(set *Set) error {
 
 // locate corrects the line number of what someone else wrote into our file: what
 // is read is the file as it would be, what people see is the one that is there.
-func (l *ledger) locate(a *assignment) {
-	if a.file != "/"+sysctlFile {
+func (l *ledger) locate(a *sysctld.Assignment) {
+	if a.File != "/"+sysctlFile {
 		return
 	}
-	for _, now := range parseSettings(a.file, string(readSettings(filepath.Join(l.root, sysctlFile)))) {
-		if now.key == a.key && now.value == a.value && now.negative == a.negative {
-			a.line = now.line
+	for _, now := range sysctld.ReadFile(l.root, sysctlFile) {
+		if now.Key == a.Key && now.Value == a.Value && now.Negative == a.Negative {
+			a.Line = now.Line
 		}
 	}
 }
 
 // effective reports, as an error, that a boot would make something else of the
 // value than the set.
-func (l *ledger) effective(boot bootSettings, v *Value) error {
-	const todo = "take that line out and confirm again with --persist, or confirm without it: then the value is kept until the next boot"
-	switch a := boot.of(v.Tunable); {
+func (l *ledger) effective(boot sysctld.Settings, v *Value) error {
+	const todo = "take that line out and confirm with --persist again; without --persist it is kept until the next boot"
+	switch a := boot.Of(v.Tunable); {
 	case a == nil:
 		return fmt.Errorf("%w: nothing would set %s at boot, although /%s does", ErrRefused, v.Tunable, sysctlFile)
-	case a.negative:
-		return fmt.Errorf("%w: %s:%d says that %s is not to be set at boot, after /%s: %s", ErrRefused, a.file, a.line, v.Tunable, sysctlFile, todo)
-	case a.value != v.New:
-		return fmt.Errorf("%w: %s:%d sets %s to %q at boot, after /%s: %s", ErrRefused, a.file, a.line, v.Tunable, a.value, sysctlFile, todo)
+	case a.Negative:
+		return fmt.Errorf("%w: %s:%d says that %s is not to be set at boot, after /%s: %s", ErrRefused, a.File, a.Line, v.Tunable, sysctlFile, todo)
+	case a.Value != v.New:
+		return fmt.Errorf("%w: %s:%d sets %s to %q at boot, after /%s: %s", ErrRefused, a.File, a.Line, v.Tunable, a.Value, sysctlFile, todo)
 	}
 	if l.bootedBySystemd() {
 		return nil
 	}
-	if a := l.conf().of(v.Tunable); a != nil && !a.negative && a.value != v.New {
-		return fmt.Errorf("%w: %s:%d sets %s to %q at boot, and without systemd that file is read last: %s", ErrRefused, a.file, a.line, v.Tunable, a.value, todo)
+	if a := l.conf().Of(v.Tunable); a != nil && !a.Negative && a.Value != v.New {
+		return fmt.Errorf("%w: %s:%d sets %s to %q at boot, and without systemd that file is read last: %s", ErrRefused, a.File, a.Line, v.Tunable, a.Value, todo)
 	}
 	return nil
 }
@@ -110,20 +111,16 @@ func (l *ledger) byHand(set *Set) string {
 	var notes string
 	conf := l.conf()
 	for _, v := range set.persisted() {
-		if a := conf.of(v.Tunable); homeOf(v.Tunable) == inSysctl && a != nil && !a.negative && a.value != v.New {
-			notes = sentence(notes, fmt.Sprintf("%s:%d sets %s to %q when someone runs sysctl --system", a.file, a.line, v.Tunable, a.value))
+		if a := conf.Of(v.Tunable); homeOf(v.Tunable) == inSysctl && a != nil && !a.Negative && a.Value != v.New {
+			notes = sentence(notes, fmt.Sprintf("%s:%d sets %s to %q when someone runs sysctl --system", a.File, a.Line, v.Tunable, a.Value))
 		}
 	}
 	return notes
 }
 
 // conf is what sysctl.conf alone says.
-func (l *ledger) conf() bootSettings {
-	var all bootSettings
-	for _, a := range parseSettings("/"+sysctlConf, string(readSettings(filepath.Join(l.root, sysctlConf)))) {
-		all = all.with(a)
-	}
-	return all
+func (l *ledger) conf() sysctld.Settings {
+	return sysctld.ReadFile(l.root, sysctld.Conf).Merged()
 }
 
 // bootedBySystemd is sd_booted(3).
@@ -134,7 +131,7 @@ func (l *ledger) bootedBySystemd() bool {
 
 // homeless says why a tunable cannot be persisted, and who can.
 func homeless(v *Value) error {
-	do := "confirm without --persist: then it is kept until the next boot"
+	do := "without --persist it is kept until the next boot"
 	if known, ok := lookup(v.Tunable); ok && known.Persist != "" {
 		_, instance := tunable.Split(v.Tunable)
 		do += "; for good, this is to be done by hand: " + known.Fill(v.Tunable, v.New, instance).Persist

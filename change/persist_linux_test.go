@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/sysctld"
 )
 
 // A value is persisted only if a boot will have it, all files considered.
@@ -223,5 +225,127 @@ func TestPersistCutShort(t *testing.T) {
 	must(t, err)
 	if text := w.dropIn(t); text != "" {
 		t.Errorf("drop-in is left:\n%s", text)
+	}
+}
+
+// The same of a set that was confirmed before, and the next that happens is a
+// boot, which reads the file.
+func TestPersistLaterCutShortByABoot(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), id, false))
+	m.write = func(path string, data []byte) error {
+		if err := w.manager(t).write(path, data); err != nil || path == filepath.Join(w.root, sysctlFile) {
+			panic(crash{})
+		}
+		return nil
+	}
+	func() {
+		defer func() { _ = recover() }()
+		err := m.Confirm(t.Context(), id, true)
+		t.Error("it is still there: ", err)
+	}()
+	if text := w.dropIn(t); !strings.Contains(text, bigger) {
+		t.Fatalf("it died too early; the drop-in says:\n%s", text)
+	}
+	w.boot = "boot-2" // which gives rmem the value in the drop-in
+	m = w.manager(t)
+	if set := get(t, m, id); set.State != Reverted || w.dropIn(t) != "" {
+		t.Errorf("set is %s (%s), drop-in:\n%s", set.State, set.Note, w.dropIn(t))
+	}
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}
+
+// While the drop-in of a confirm --persist that was cut short cannot be taken
+// back, the journal does not forget it.
+func TestPersistCutShortAndNotTakenBack(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	m.write = func(path string, data []byte) error {
+		if err := w.manager(t).write(path, data); err != nil || path == filepath.Join(w.root, sysctlFile) {
+			panic(crash{})
+		}
+		return nil
+	}
+	func() {
+		defer func() { _ = recover() }()
+		err := m.Confirm(t.Context(), id, true)
+		t.Error("it is still there: ", err)
+	}()
+	text := w.dropIn(t)
+	path := filepath.Join(w.root, sysctlFile)
+	must(t, os.Remove(path)) // what cannot be read, nor removed as a file
+	must(t, os.MkdirAll(filepath.Join(path, "x"), 0o755))
+	m = w.manager(t)
+	if err := m.Renew(t.Context(), id); err == nil {
+		t.Error("the drop-in cannot be read, and nobody said so")
+	}
+	must(t, os.RemoveAll(path))
+	write(t, path, text)
+	must(t, m.Renew(t.Context(), id))
+	if set := get(t, m, id); set.State != Live || set.Persist || w.dropIn(t) != "" {
+		t.Errorf("set is %s, persist %v, drop-in:\n%s", set.State, set.Persist, w.dropIn(t))
+	}
+}
+
+// What does not fit is refused whole: nothing of it is lost.
+func TestHandWrittenLinesTooMany(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	first := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), first, true))
+	path := filepath.Join(w.root, sysctlFile)
+	text := w.dropIn(t) + strings.Repeat("# mine\n", sysctld.MaxText/7)
+	write(t, path, text)
+	second := begin(t, m, Setting{idle, "0"})
+	confirm := m.Confirm(t.Context(), second, true)
+	_, revert := m.Revert(t.Context(), first)
+	for _, err := range []error{confirm, revert} {
+		if err == nil || !strings.Contains(err.Error(), "longer than") {
+			t.Errorf("error is %v", err)
+		}
+	}
+	if w.dropIn(t) != text {
+		t.Error("the file was touched")
+	}
+}
+
+// What someone else has changed is noted once, however often it is tried.
+func TestNoteOnce(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	w.tunables[idle] = "7"
+	write(t, filepath.Join(w.root, "etc/sysctl.d/99-zzz.conf"), rmem+" = 1 2 3\n")
+	for range 2 {
+		wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "99-zzz.conf:1")
+	}
+	if note := get(t, m, id).Note; strings.Count(note, idle) != 1 {
+		t.Errorf("note: %s", note)
+	}
+}
+
+// Confirming again mends a drop-in that was edited or removed.
+func TestPersistMends(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), id, true))
+	want := w.dropIn(t)
+	path := filepath.Join(w.root, sysctlFile)
+	for _, spoil := range []func() error{
+		func() error { return os.Remove(path) },
+		func() error { return os.WriteFile(path, []byte(strings.ReplaceAll(want, "net.", "#net.")), 0o644) },
+	} {
+		must(t, spoil())
+		if set := get(t, m, id); set.Values[0].Drift == "" {
+			t.Error("it was not noticed")
+		}
+		must(t, m.Confirm(t.Context(), id, true))
+		if diff := cmp.Diff(want, w.dropIn(t)); diff != "" {
+			t.Errorf("drop-in (-want +got):\n%s", diff)
+		}
 	}
 }

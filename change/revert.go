@@ -76,7 +76,10 @@ func (l *ledger) overdue(set *Set) bool {
 func (l *ledger) close(set *Set) error {
 	if set.Open() && set.Persist && set.State != Applying && !l.late(set) {
 		set.Persist = false
-		return errors.Join(l.withdraw(), l.save(set))
+		if err := l.withdraw(); err != nil {
+			return err // the journal still says that it is to be done
+		}
+		return l.save(set)
 	}
 	return l.revert(set, l.lateNote(set))
 }
@@ -95,9 +98,11 @@ func (l *ledger) lateNote(set *Set) string {
 	case l.now().Before(set.Deadline):
 		return cutShort
 	default:
-		return fmt.Sprintf("nobody confirmed within %v", set.Within)
+		return unconfirmed(set)
 	}
 }
+
+func unconfirmed(set *Set) string { return fmt.Sprintf("nobody confirmed within %v", set.Within) }
 
 // revert restores what is still the set's. It is written down first, so that a
 // revert that is cut short is taken up again. A set that is late is due in any
@@ -109,7 +114,7 @@ func (l *ledger) revert(set *Set, note string) error {
 	if err := l.save(set); err != nil && !late {
 		return err
 	}
-	gone := set.BootID != l.boot && !set.Persist // with the boot, all that was live
+	gone := set.BootID != l.boot && !set.Persist && !l.published(set) // with the boot, all that was live
 	var failed []error
 	var lost []string
 	for _, v := range set.backwards() {
@@ -187,10 +192,13 @@ func (l *ledger) above(set *Set, v *Value) *Set {
 	return nil
 }
 
-// sentence joins two clauses, either of which may be empty.
+// sentence adds a clause, unless it is there already; either may be empty.
 func sentence(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+	switch {
+	case strings.Contains(a, b):
+		return a
+	case a == "":
+		return b
 	}
 	return a + "; " + b
 }

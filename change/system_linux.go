@@ -22,12 +22,16 @@ import (
 // it in its error.
 func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(), err error) {
 	path := lockPath(dir)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	// Whoever can open it can hold it, and with it every revert: nobody else may.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, unix.EROFS) { // a set that is late is reverted all the same
 		file, err = os.Open(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock change sets: %w", err)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().Perm() != 0o600 {
+		_ = file.Chmod(0o600) // older versions let everyone read it
 	}
 	enough := time.After(patience)
 	for {

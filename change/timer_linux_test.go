@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/sandbox"
 )
 
 const systemd = "/usr/lib/systemd/systemd"
@@ -20,7 +23,8 @@ const systemd = "/usr/lib/systemd/systemd"
 // TestTimerOfSystemd runs under a systemd of its own. The watchdog of a set is
 // killed, and no command of fullbore comes: systemd's timer reverts it.
 func TestTimerOfSystemd(t *testing.T) {
-	if os.Getenv("CHANGE_TEST_WORLD") == "" {
+	if os.Getenv("CHANGE_TEST_SERVICE") == "" {
+		t.Parallel() // it mostly waits
 		underSystemd(t)
 		return
 	}
@@ -29,7 +33,7 @@ func TestTimerOfSystemd(t *testing.T) {
 	must(t, err)
 	m.StartWatchdog = StartDetachedWatchdog
 	before := kernelValue(t, rmem)
-	id, err := m.Begin(t.Context(), "timer", 5*time.Second)
+	id, err := m.Begin(t.Context(), "timer", 8*time.Second)
 	must(t, err)
 	must(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}}))
 	if got := kernelValue(t, rmem); got != biggest {
@@ -87,11 +91,14 @@ func underSystemd(t *testing.T) {
 	}
 	log := filepath.Join(t.TempDir(), "log")
 	must(t, os.WriteFile(log, nil, 0o644))
+	group := ownGroup(t)
+	defer group.Close()
 	first := exec.Command("/proc/self/exe")
 	first.Env = append(os.Environ(), "CHANGE_TEST_SYSTEMD="+log, "CHANGE_TEST_NAME="+t.Name())
 	first.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
 		Pdeathsig:  syscall.SIGKILL, Setsid: true,
+		UseCgroupFD: true, CgroupFD: int(group.Fd()),
 	}
 	var console bytes.Buffer
 	first.Stdout, first.Stderr = &console, &console
@@ -119,13 +126,59 @@ func underSystemd(t *testing.T) {
 	}
 }
 
+// ownGroup makes a control group for a systemd, which makes more of them below
+// it; they all go with the test.
+func ownGroup(t *testing.T) *os.File {
+	// A mount that is nowhere: where this machine has its own does not matter.
+	fs, err := unix.Fsopen("cgroup2", unix.FSOPEN_CLOEXEC)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("control groups need privileges: ", err)
+	}
+	must(t, err)
+	defer unix.Close(fs)
+	must(t, unix.FsconfigCreate(fs))
+	all, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(all) })
+	path := fmt.Sprintf("/proc/self/fd/%d/fullbore-test-%d", all, os.Getpid())
+	must(t, os.Mkdir(path, 0o755))
+	t.Cleanup(func() {
+		for range 100 { // until the last of its processes is gone
+			var below []string
+			_ = filepath.WalkDir(path, func(path string, entry os.DirEntry, err error) error {
+				if err == nil && entry.IsDir() {
+					below = append(below, path)
+				}
+				return nil
+			})
+			for _, dir := range slices.Backward(below) {
+				err = os.Remove(dir)
+			}
+			if err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Error("left behind: ", err)
+	})
+	group, err := os.Open(path)
+	must(t, err)
+	return group
+}
+
 // becomeSystemd is what process 1 does at first. The service's output is in log.
 func becomeSystemd(log, test string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := enterWorld(); err != nil {
+	if err := sandbox.Enter(); err != nil {
+		return err
+	}
+	if err := unix.Mount(log, log, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, log, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
 	}
 	_ = unix.Unmount("/sys/fs/cgroup", unix.MNT_DETACH) // the machine's, which may be of the old kind
@@ -139,7 +192,7 @@ func becomeSystemd(log, test string) error {
 DefaultDependencies=no
 [Service]
 Type=oneshot
-Environment=CHANGE_TEST_WORLD=systemd TMPDIR=/run
+Environment=CHANGE_TEST_SERVICE=systemd TMPDIR=/run
 ExecStart=%s -test.run ^%s$$ -test.v
 StandardOutput=append:%s
 StandardError=inherit

@@ -60,5 +60,5 @@ func (l *ledger) udevServes(v *Value) error {
 	if why == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s cannot be kept over a reboot: %s; confirm without --persist: then it is kept until the next boot", ErrRefused, v.Tunable, why)
+	return fmt.Errorf("%w: %s cannot be kept over a reboot: %s; without --persist it is kept until the next boot", ErrRefused, v.Tunable, why)
 }

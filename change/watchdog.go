@@ -38,8 +38,9 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 		return fmt.Errorf("watch change set: %w", err)
 	}
 	pause, why := watchEvery, ""
+	var timed stopwatch
 	for {
-		open, err := m.watchOnce(id, why, owner == nil)
+		open, err := m.watchOnce(id, why, owner == nil, &timed)
 		if !open {
 			return err
 		}
@@ -53,16 +54,33 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 		case <-gone:
 			gone, why = nil, "its process ended without confirming"
 		case <-ctx.Done():
-			_, err := m.watchOnce(id, "its watchdog was told to stop", false)
+			_, err := m.watchOnce(id, "its watchdog was told to stop", false, &timed)
 			return err
 		}
 	}
 }
 
+// stopwatch times a set's deadline on a clock that nobody sets: the deadline in
+// the journal is of the day's clock, and when that is set back, as it may be soon
+// after a boot, it would come too late.
+type stopwatch struct {
+	deadline time.Time // the one that is timed
+	since    time.Time // when it was first seen, on Go's monotonic clock
+}
+
+// over reports whether the set's deadline would have come if the day's clock had
+// not been set back. Every call on the set gives it another one.
+func (w *stopwatch) over(set *Set, now time.Time) bool {
+	if !w.deadline.Equal(set.Deadline) {
+		*w = stopwatch{set.Deadline, now}
+	}
+	return now.Sub(w.since) >= set.Within
+}
+
 // watchOnce reverts the set if it is due, or for the reason given, and reports
 // whether it is still open. With whole, a set that is half applied is due as
 // soon as nobody is at it, which the lock tells.
-func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
+func (m *Manager) watchOnce(id, why string, whole bool, timed *stopwatch) (open bool, err error) {
 	set, err := readSet(m.dir, id)
 	if errors.Is(err, ErrUnknown) {
 		return false, err // its journal was moved away, and with it what to restore
@@ -71,7 +89,7 @@ func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 		return true, err
 	}
 	half := whole && (set.State == Applying || set.Open() && set.Persist)
-	if !set.Open() || why == "" && !half && m.now().Before(set.Deadline) {
+	if !set.Open() || why == "" && !half && m.now().Before(set.Deadline) && !timed.over(set, m.steady()) {
 		return set.Open(), nil
 	}
 	err = m.locked(context.Background(), func(l *ledger) error {
@@ -83,6 +101,8 @@ func (m *Manager) watchOnce(id, why string, whole bool) (open bool, err error) {
 		switch {
 		case set.Open() && l.late(set):
 			err = l.revert(set, l.lateNote(set))
+		case set.Open() && timed.over(set, m.steady()):
+			err = l.revert(set, unconfirmed(set)+"; the clock was set back meanwhile")
 		case set.Open() && why != "":
 			err = l.revert(set, why)
 		case whole && l.overdue(set):

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWatch(t *testing.T) {
@@ -28,6 +29,11 @@ func TestWatch(t *testing.T) {
 		{"is late", t.Context(), nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
 			w.now = w.now.Add(minute)
 		}, Reverted, "nobody confirmed within 1m0s"},
+		{"is late, and the clock was set back", t.Context(), nil, func(_ *testing.T, w *world, m *Manager, _ string) {
+			w.now = w.now.Add(-24 * time.Hour)
+			start := time.Now()
+			m.steady = func() time.Time { start = start.Add(minute - time.Second); return start }
+		}, Reverted, "nobody confirmed within 1m0s; the clock was set back"},
 		{"was cut short", t.Context(), nil, func(t *testing.T, w *world, m *Manager, id string) {
 			defer func() { _ = recover() }() // it dies with one of two values set
 			w.faults[w.point+4] = crashAfter
@@ -65,4 +71,20 @@ func TestWatch(t *testing.T) {
 		m := newWorld(t.TempDir()).manager(t)
 		wantErr(t, m.Watch(t.Context(), "20261120-120000-abcdef", nil, io.Discard), ErrUnknown, "")
 	})
+}
+
+// A call on the set gives its watchdog another deadline to time.
+func TestStopwatch(t *testing.T) {
+	start := time.Now()
+	set := &Set{Within: minute, Deadline: start.Add(minute)}
+	var w stopwatch
+	for _, tc := range []struct {
+		after, deadline time.Duration
+		over            bool
+	}{{0, minute, false}, {59 * time.Second, minute, false}, {minute, minute, true}, {minute, 2 * minute, false}, {2 * minute, 2 * minute, true}} {
+		set.Deadline = start.Add(tc.deadline)
+		if over := w.over(set, start.Add(tc.after)); over != tc.over {
+			t.Errorf("after %v, with a deadline at %v: %v", tc.after, tc.deadline, over)
+		}
+	}
 }

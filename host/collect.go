@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 )
 
 // System is this operating system as the catalogue of tunables names it.
@@ -34,7 +35,11 @@ func Collect(ctx context.Context) (*Facts, error) {
 		Name: name, OS: System(), Arch: runtime.GOARCH,
 		CPUs: runtime.NumCPU(), Interfaces: interfaces, Tunables: map[string]string{},
 	}
-	return f, f.system(indexes)
+	if err := f.system(indexes); err != nil {
+		return nil, err
+	}
+	slices.Sort(f.ReadOnly)
+	return f, nil
 }
 
 // listInterfaces gives what every system tells alike, and the interfaces'
@@ -49,7 +54,8 @@ func listInterfaces() (interfaces []Interface, indexes []int, err error) {
 		if err != nil {
 			continue // gone since it was listed
 		}
-		one := Interface{Name: i.Name, MTU: i.MTU, Up: i.Flags&net.FlagUp != 0}
+		// Of an interface without a bound Windows says -1.
+		one := Interface{Name: i.Name, MTU: max(0, i.MTU), Up: i.Flags&net.FlagUp != 0}
 		for _, a := range addresses {
 			one.Addresses = append(one.Addresses, a.String())
 		}

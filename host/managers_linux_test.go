@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/sysctld"
 )
 
 // managed is the tree of a machine with systemd on which much sets tunables.
@@ -116,7 +118,7 @@ func FuzzSettingsFiles(f *testing.F) {
 	f.Add("net/ipv4/tcp_sack=\x1b\n-net.core.rmem_max = " + strings.Repeat("9", 300))
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, line := range []string{
-			knownOf(parseSysctls(text)), brief(linkSettings(text, []string{"Match.Name"}, networkdKeys)),
+			knownOf(sysctld.Parse("/x", text)), brief(linkSettings(text, []string{"Match.Name"}, networkdKeys)),
 			brief(linkSettings(text, []string{"connection.interface-name"}, networkManagerKeys)),
 		} {
 			if len(line) > 210 || strings.ContainsAny(line, "\n\x1b\x00") {

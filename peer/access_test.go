@@ -39,7 +39,7 @@ func TestHelloSaysWhoIsThere(t *testing.T) {
 }
 
 func TestWhoMayWhat(t *testing.T) {
-	facts := func(context.Context) (*host.Facts, error) { return &host.Facts{Name: "b", CPUs: 3}, nil }
+	facts := func(context.Context) (*host.Facts, error) { return &host.Facts{Name: "b", OS: "linux", CPUs: 3}, nil }
 	closed := startFarEnd(t, Config{Facts: facts}, "127.0.0.1:0")
 	open := startFarEnd(t, Config{Facts: facts, Changes: newFakeChanges()}, "127.0.0.1:0")
 

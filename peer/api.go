@@ -91,7 +91,10 @@ func (s *Server) helloAPI(api huma.API) {
 				return nil, err
 			}
 			facts, err := s.facts(ctx)
-			return give(facts), answer(err)
+			if err != nil {
+				return nil, answer(err)
+			}
+			return give(s.withReserved(facts)), nil
 		})
 }
 

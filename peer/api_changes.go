@@ -27,11 +27,19 @@ func (s *Server) changeAPI(api huma.API) {
 			if err := s.mayChange(ctx); err != nil {
 				return nil, err
 			}
+			for _, wanted := range in.Body.Settings {
+				if err := s.mayTouch(wanted.Tunable); err != nil {
+					return nil, err
+				}
+			}
 			return nil, answer(s.changes.Apply(context.WithoutCancel(ctx), in.ID, in.Body.Settings))
 		})
 	huma.Register(api, withToken(operation(http.MethodPost, "/v1/changes/{id}/put-back", "put-back-changes", "Restore some of the set's tunables")),
 		func(ctx context.Context, in *namedInput[unwanted]) (*nothing, error) {
 			if err := s.mayChange(ctx); err != nil {
+				return nil, err
+			}
+			if err := s.mayTouchSet(ctx, in.ID); err != nil {
 				return nil, err
 			}
 			return nil, answer(s.changes.PutBack(context.WithoutCancel(ctx), in.ID, in.Body.Tunables...))
@@ -48,11 +56,17 @@ func (s *Server) changeAPI(api huma.API) {
 			if err := s.mayChange(ctx); err != nil {
 				return nil, err
 			}
+			if err := s.mayTouchSet(ctx, in.ID); err != nil {
+				return nil, err
+			}
 			return nil, answer(s.changes.Confirm(context.WithoutCancel(ctx), in.ID, in.Body.Persist))
 		})
 	huma.Register(api, withToken(operation(http.MethodPost, "/v1/changes/{id}/revert", "revert-changes", "Restore everything the set touched")),
 		func(ctx context.Context, in *named) (*output[*change.Set], error) {
 			if err := s.mayChange(ctx); err != nil {
+				return nil, err
+			}
+			if err := s.mayTouchSet(ctx, in.ID); err != nil {
 				return nil, err
 			}
 			set, err := s.changes.Revert(context.WithoutCancel(ctx), in.ID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/version"
@@ -108,12 +109,17 @@ func (c *Client) dialAddress() string {
 	return c.target
 }
 
-// Facts are those of the far end's host. They need the token.
+// Facts are those of the far end's host, held against the catalogue of tunables
+// and against what can be: they are planned with, shown, and written into
+// commands. They need the token.
 func (c *Client) Facts(ctx context.Context) (*host.Facts, error) {
 	var facts host.Facts
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/facts", answer: &facts, patience: 30 * time.Second})
 	if err != nil {
 		return nil, err
+	}
+	if _, err := collector.Vet(&facts); err != nil { // notes are of names that a newer far end may well have
+		return nil, &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s tells facts of its host that cannot be", c.target), cause: err}
 	}
 	return &facts, nil
 }

@@ -37,6 +37,7 @@ type Config struct {
 	Identity *Identity                                  // nil: a new one
 	Facts    func(context.Context) (*host.Facts, error) // nil: host.Collect
 	Changes  change.Host                                // nil: no changes, even with the token
+	Links    bool                                       // Changes of interfaces, routes and mounts too
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
@@ -52,6 +53,7 @@ type Server struct {
 	token     Limits
 	facts     func(context.Context) (*host.Facts, error)
 	changes   *ownChanges
+	links     bool
 	log       *slog.Logger
 	iperf3    *iperf3.Server
 	ndt7      NDT7
@@ -70,7 +72,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, log: c.Log, ndt7: c.NDT7, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, log: c.Log, ndt7: c.NDT7, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {

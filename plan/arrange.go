@@ -47,50 +47,67 @@ func (c Change) same(other Change) bool { return c.Host == other.Host && c.Tunab
 
 // before says whether a must be made before b.
 func (m *maker) before(a, b Change) bool {
-	h := find(b.Host, m.Input)
-	if a.Host != b.Host || h == nil {
+	entry := m.entry(b)
+	if a.Host != b.Host || entry == nil {
 		return false
 	}
-	entry, ok := tunable.Lookup(h.OS, b.Tunable)
 	base, of := tunable.Split(a.Tunable)
 	_, instance := tunable.Split(b.Tunable)
-	return ok && (of == "" || instance == "" || of == instance) && (slices.Contains(entry.After, base) || entry.Within == base)
+	return (of == "" || instance == "" || of == instance) && (slices.Contains(entry.After, base) || entry.Within == base)
 }
 
 // raise is what a change makes of a value that may not be the one that it was
 // planned for. Only sizes are raised; a switch or a word has one planned value.
 func (m *maker) raise(c Change, present string) (string, bool) {
-	if h := find(c.Host, m.Input); h != nil {
-		if entry, ok := tunable.Lookup(h.OS, c.Tunable); ok && entry.Rising {
-			return tunable.Raise(present, c.To)
-		}
+	if t := m.entry(c); t != nil && t.Rising {
+		return tunable.Raise(present, c.To)
 	}
 	return present, false
 }
 
 // settle makes each step begin where those before it end: what an earlier step
-// has done is not done again, and a step that has nothing left is none.
+// has done is not done again, and a step that has nothing left is none. One that
+// was tried in vain leaves nothing that a later one could begin with.
 func (m *maker) settle() {
 	var done []Change // the last of each tunable
 	var kept []idea
 	for _, i := range m.ideas {
-		var left []Change
-		for _, c := range i.Changes {
-			at := slices.IndexFunc(done, c.same)
-			if at < 0 {
-				left, done = append(left, c), append(done, c)
-				continue
-			}
-			raised, higher := m.raise(c, done[at].To)
-			if !higher {
-				continue
-			}
-			c.From, c.To = done[at].To, raised
-			left, done[at] = append(left, c), c
+		left, now := m.after(done, i.Changes)
+		i.Changes = left
+		if len(left) == 0 || m.tried(left) {
+			continue
 		}
-		if i.Changes = left; len(left) > 0 {
-			kept = append(kept, i)
-		}
+		kept, done = append(kept, i), now
 	}
 	m.ideas = kept
 }
+
+// after is what is left of a step's changes once others are made, and the last of
+// each tunable with both.
+func (m *maker) after(made, changes []Change) (left, all []Change) {
+	all = slices.Clone(made)
+	for _, c := range changes {
+		at := slices.IndexFunc(all, c.same)
+		if at < 0 {
+			left, all = append(left, c), append(all, c)
+			continue
+		}
+		raised, higher := m.raise(c, all[at].To)
+		if !higher {
+			continue
+		}
+		c.From, c.To = all[at].To, raised
+		left, all[at] = append(left, c), c
+	}
+	return left, all
+}
+
+// tried says whether one step that was tried has all these changes.
+func (m *maker) tried(changes []Change) bool {
+	return slices.ContainsFunc(m.Tried, func(s Step) bool {
+		return !slices.ContainsFunc(changes, func(c Change) bool { return !slices.ContainsFunc(s.Changes, c.alike) })
+	})
+}
+
+// alike says whether both give the same tunable the same value.
+func (c Change) alike(other Change) bool { return c.same(other) && c.To == other.To }

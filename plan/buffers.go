@@ -26,7 +26,7 @@ func receiveBuffer(m *maker, h *host.Facts) *idea {
 		return m.fixed(h, rmemMax, "SO_RCVBUF", m.Baseline.Spec.RecvBuf, diagnose.ReceiverBuffer)
 	}
 	buffer := m.within(h, rmem, m.need.receive)
-	why := m.holds() + "; the kernel offers about " + offered(h) + " of the buffer as window"
+	why := m.holds() + "; " + offered(h)
 	i := &idea{answers: []string{diagnose.ReceiverBuffer, diagnose.WindowScale}}
 	i.Idea = fmt.Sprintf("let the receiver's window grow to what the path holds: receive buffers up to %v", buffer)
 	i.Risk = risk(h, rmem)
@@ -58,14 +58,15 @@ func receiveBuffer(m *maker, h *host.Facts) *idea {
 	return i
 }
 
-// offered is the part of a receive buffer that becomes window: tcp_adv_win_scale
-// was 2 before Linux 3.4 (commit b49960a05e32). The plan counts with a half
-// everywhere, which leaves room.
+// offered says which part of a receive buffer becomes window. It was three
+// quarters before Linux 3.4 (tcp_adv_win_scale 2; commit b49960a05e32), which
+// packets that take more memory than a third above their data exceeded: it has
+// been a half since, and that is what the plan counts with for all versions.
 func offered(h *host.Facts) string {
 	if from(h, "3.4") {
-		return "half"
+		return "the kernel offers about half of the buffer as window"
 	}
-	return "three quarters"
+	return "the kernel offers three quarters of the buffer as window, and this plan counts with a half, since packets take more memory than their data"
 }
 
 // opens says whether a host's kernel can tune receive buffers by itself, whether
@@ -132,8 +133,14 @@ func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
 		verb := "is planned as"
 		if bound <= present {
 			bound, verb = present, "stays at"
+			m.excused = append(m.excused, h)
 		}
-		m.note("%s on %s %s %v instead of %v, so that buffers stay a small part of its %v of memory.", name, h.Name, verb, bound, buffer, unit.Size(h.Memory))
+		helps := "more memory"
+		if max(m.Streams, m.Connections) > 1 {
+			helps += ", or fewer connections at once"
+		}
+		m.note("%s on %s %s %v instead of %v, so that buffers stay a small part of its %v of memory. What helps is %s.",
+			name, h.Name, verb, bound, buffer, unit.Size(h.Memory), helps)
 		buffer = bound
 	}
 	return buffer

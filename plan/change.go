@@ -29,6 +29,7 @@ func (m *maker) chain(h *host.Facts, name, value, why string, depth int) []Chang
 	}
 	present := tunable.Normalise(h.Tunables[name])
 	value, first := m.bounded(h, entry, name, m.floor(h, entry, present, value), depth)
+	value = m.capped(h, name, value)
 	if entry.Rising {
 		raised, higher := tunable.Raise(present, value)
 		if !higher {
@@ -54,9 +55,9 @@ func (m *maker) chain(h *host.Facts, name, value, why string, depth int) []Chang
 var whose = map[tunable.Scope]string{
 	tunable.OfHost:      "it belongs to the machine, not to this network namespace",
 	tunable.OfNamespace: "it belongs to the machine, not to this network namespace",
-	tunable.OfInterface: "the interface or its driver does not take it",
+	tunable.OfInterface: "the interface or its driver does not take it, or that end does not take it over the network (fullbore serve --allow-link-changes)",
 	tunable.OfMount:     "a mount keeps what it was made with",
-	tunable.OfRoute:     "the route is somebody else's",
+	tunable.OfRoute:     "the route is somebody else's, or that end does not take it over the network (fullbore serve --allow-link-changes)",
 }
 
 // settable gives a tunable's entry if the host has it and it may be changed, and
@@ -98,7 +99,7 @@ func (m *maker) floor(h *host.Facts, entry *tunable.Tunable, present, wanted str
 		}
 		want[i] = max(want[i], least[i])
 	}
-	return words(want)
+	return joined(want)
 }
 
 // bounded is a value within what bounds the tunable, with the changes that raise
@@ -128,7 +129,22 @@ func (m *maker) bounded(h *host.Facts, entry *tunable.Tunable, name, value strin
 	for i := range capped {
 		capped[i] = min(capped[i], most)
 	}
-	return words(capped), first
+	return joined(capped), first
+}
+
+// capped is a value within what the device takes (host.Facts.Most). It is not
+// lowered below what is there.
+func (m *maker) capped(h *host.Facts, name, value string) string {
+	most, wanted := h.Most[name], greatest(value)
+	if most <= 0 || wanted <= most {
+		return value
+	}
+	if now := greatest(h.Tunables[name]); now >= most {
+		m.note("%s on %s stays at %d instead of %d: its device takes no more.", name, h.Name, now, wanted)
+		return withLast(value, now)
+	}
+	m.note("%s on %s is planned as %d instead of %d: its device takes no more.", name, h.Name, most, wanted)
+	return withLast(value, most)
 }
 
 // boundary is the tunable that bounds another one on a host, and its value: that
@@ -163,11 +179,4 @@ func instances(h *host.Facts, base string) []string {
 
 func source(t *tunable.Tunable) string {
 	return strings.TrimSpace(fmt.Sprintf("%s, %s", t.Source.Title, t.Source.URL))
-}
-
-func risk(h *host.Facts, name string) string {
-	if t, ok := tunable.Lookup(h.OS, name); ok {
-		return t.Risk
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -187,12 +188,58 @@ func TestOnlyWithEvidence(t *testing.T) {
 	in.Baseline.Server.Links = []host.LinkDelta{{Name: "eth0", Used: true, LinkCounters: host.LinkCounters{RxMissed: 5}}}
 	in.Baseline.Server.Counters = map[string]int64{softnetDropped: 1, softnetSqueezed: 7}
 	in.Diagnosis = found(diagnose.ReceiverCPU)
-	want := []string{"link.ring.rx@eth0 = 4096", "net.core.netdev_max_backlog = 2000", "net.core.netdev_budget = 600", "link.offload.gro@eth0 = 1", "cpu.governor = performance"}
+	want := []string{"link.offload.gro@eth0 = 1", "cpu.governor = performance", "link.ring.rx@eth0 = 4096", "net.core.netdev_max_backlog = 2000", "net.core.netdev_budget = 600"}
 	var got []string
 	for _, s := range Make(in).Steps {
 		got = append(got, values(s.Changes)...)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A host that is taken as it comes has no larger buffers than its memory allows.
+func TestAsBooted(t *testing.T) {
+	for _, c := range []struct {
+		system     string
+		memory     int64
+		rmem, wmem string
+	}{
+		{"linux6.18", 24 << 30, "4096 131072 33554432", "4096 16384 4194304"},
+		{"linux6.18", 512 << 20, "4096 131072 4194304", "4096 16384 4194304"},
+		{"linux6.18", 128 << 20, "4096 131072 1048576", "4096 16384 1048576"},
+		{"linux6.18", 4 << 20, "4096 131072 131072", "4096 16384 65536"},
+		{"linux6.18", 0, "4096 131072 33554432", "4096 16384 4194304"},
+		{"linux2.4", 4 << 20, "4096 87380 174760", "4096 16384 131072"}, // has another way
+	} {
+		h, err := collector.Assume(c.system, c.memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		AsBooted(h)
+		if diff := cmp.Diff([]string{c.rmem, c.wmem}, []string{h.Tunables[rmem], h.Tunables[wmem]}); diff != "" {
+			t.Errorf("%s with %d bytes: %s", c.system, c.memory, diff)
+		}
+	}
+}
+
+// Nothing is planned beyond what the device takes, and doubling does not go there.
+func TestMost(t *testing.T) {
+	h := linux("b")
+	name := "link.ring.rx@eth0"
+	h.Tunables[name], h.Most = "256", map[string]int64{name: 1000}
+	h.Interfaces = []host.Interface{{Name: "eth0", Up: true, Speed: 10000}}
+	in := Input{Path: between(unit.Gbps, ms), Direction: bulk.Forward, Receiver: h, Baseline: &bulk.Result{}}
+	in.Baseline.Server.Links = []host.LinkDelta{{Name: "eth0", Used: true, LinkCounters: host.LinkCounters{RxMissed: 5}}}
+	p := Make(in)
+	if len(p.Steps) == 0 || p.Steps[0].Changes[0].To != "1000" || !slices.Contains(p.Notes, name+" on b is planned as 1000 instead of 4096: its device takes no more.") {
+		t.Fatalf("planned %q, with notes %q", brief(p), p.Notes)
+	}
+	if next := Double(p.Steps[0], in); next != nil {
+		t.Errorf("doubled to %+v", next.Changes)
+	}
+	h.Tunables[name] = "1000"
+	if p = Make(in); len(p.Steps) != 0 || !slices.Contains(p.Notes, name+" on b stays at 1000 instead of 4096: its device takes no more.") {
+		t.Errorf("planned %q, with notes %q", brief(p), p.Notes)
 	}
 }

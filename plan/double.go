@@ -18,6 +18,8 @@ func Double(step Step, in Input) *Step {
 	const again = "twice as much: "
 	next := Step{Idea: again + strings.TrimPrefix(step.Idea, again), Risk: step.Risk}
 	m := &maker{Input: in}
+	step.Changes = m.arrange(append(m.solarisAbove(step.Changes), step.Changes...))
+	grown := false
 	for _, c := range step.Changes {
 		h := find(c.Host, in)
 		if h == nil {
@@ -34,6 +36,9 @@ func Double(step Step, in Input) *Step {
 				most = min(most, int64(bound))
 			}
 		}
+		if device := h.Most[c.Tunable]; device > 0 {
+			most = min(most, device)
+		}
 		if room := roomFor(h, t, c.Tunable, append(slices.Clone(step.Changes), next.Changes...)); room > 0 {
 			most = min(most, int64(room))
 		}
@@ -44,13 +49,15 @@ func Double(step Step, in Input) *Step {
 		if now < most/2 {
 			twice = 2 * now
 		}
-		next.Changes = append(next.Changes, Change{
-			Host: c.Host, Tunable: c.Tunable, From: c.To, To: withLast(c.To, twice),
-			Why:    fmt.Sprintf("%s helped, so twice as much may help more", amount(t, now)),
-			Source: c.Source,
-		})
+		why := fmt.Sprintf("%s helped, so twice as much may help more", amount(t, now))
+		if c.From == c.To { // it only makes room
+			why = c.Why
+		} else {
+			grown = true
+		}
+		next.Changes = append(next.Changes, Change{Host: c.Host, Tunable: c.Tunable, From: c.To, To: withLast(c.To, twice), Why: why, Source: c.Source})
 	}
-	if len(next.Changes) == 0 {
+	if !grown {
 		return nil
 	}
 	return &next

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -111,21 +110,4 @@ func usual(t *tunable.Tunable, value string) bool {
 	return slices.ContainsFunc(t.Defaults, func(d tunable.Default) bool {
 		return tunable.Normalise(d.Value) == tunable.Normalise(value)
 	})
-}
-
-// bounces is what to know of a step that can interrupt the network.
-const bounces = "Setting %s can take the link down for a moment, and with it the connection to the host: apply it only under the watchdog, which puts it back unless confirmed."
-
-// interrupts is a step's risk, with that of interrupting the network.
-func (m *maker) interrupts(s Step) string {
-	for _, c := range s.Changes {
-		h := find(c.Host, m.Input)
-		if h == nil {
-			continue
-		}
-		if entry, ok := tunable.Lookup(h.OS, c.Tunable); ok && entry.Bounces {
-			return strings.TrimSpace(s.Risk + " " + fmt.Sprintf(bounces, c.Tunable))
-		}
-	}
-	return s.Risk
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -133,7 +132,7 @@ func freebsdCongestion(m *maker, h *host.Facts) *idea {
 		return nil
 	}
 	back := float64(m.need.bdp) / m.mtu() / 2 * m.need.rtt.Seconds()
-	cubic := math.Cbrt(float64(m.need.bdp) / m.mtu() * (1 - 0.7) / 0.4)
+	cubic := m.regain()
 	if back < patience || back < 2*cubic {
 		return nil
 	}

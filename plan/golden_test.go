@@ -33,6 +33,7 @@ type example struct {
 	Managers []manager         `yaml:"managers"`  // what else sets tunables there
 	Tunables map[string]string `yaml:"tunables"`  // where it differs from what the system comes with; "-": it does not have it
 	ReadOnly []string          `yaml:"read_only"` // tunables that cannot be set there
+	Most     map[string]int64  `yaml:"most"`      // what devices take
 	MTU      int               `yaml:"mtu"`       // of the interface; 0: as path.mtu
 	NIC      nic               `yaml:"nic"`       // the interface
 
@@ -170,7 +171,7 @@ func (e *example) host() (*host.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.CPUs, h.Forwards, h.ReadOnly = e.CPUs, e.Forwards, e.ReadOnly
+	h.CPUs, h.Forwards, h.ReadOnly, h.Most = e.CPUs, e.Forwards, e.ReadOnly, e.Most
 	for _, m := range e.Managers {
 		h.Managers = append(h.Managers, host.Manager(m))
 	}
@@ -245,6 +246,9 @@ func checkPlan(in Input, p *Plan) error {
 			done[h].Tunables[c.Tunable] = c.To
 		}
 	}
+	if len(in.Tried) > 0 { // what is left of the tried is no matter of this plan
+		return nil
+	}
 	if in.Sender != nil {
 		in.Sender = done[in.Sender]
 	}
@@ -271,6 +275,8 @@ func checkChange(was, now *host.Facts, c Change, in Input) error {
 		return fmt.Errorf("not a change from %q", present)
 	case entry.Check(c.To) != nil:
 		return entry.Check(c.To)
+	case was.Most[c.Tunable] > 0 && largest(c.To) > was.Most[c.Tunable]:
+		return fmt.Errorf("above the %d that the device takes", was.Most[c.Tunable])
 	case c.Why == "" || !strings.Contains(c.Source, "https://"):
 		return fmt.Errorf("without reason or source")
 	}
@@ -300,7 +306,7 @@ func checkRise(h, now *host.Facts, entry *tunable.Tunable, c Change, in Input) e
 		if to[i] == from[i] {
 			continue
 		}
-		inOrder := i > 0 && to[i] == to[i-1] // raised only as far as the one before
+		inOrder := i > 0 && to[i] == to[i-1] || to[i] == h.Most[c.Tunable] // raised only as far as the one before, or the device goes
 		if _, most := boundary(now, entry, c.Tunable); len(usual) == len(to) && to[i] < usual[i] && !inOrder && (most <= 0 || to[i] < most) && (entry.Unit != "bytes" || h.Memory <= 0 || to[i] < min(usual[i], int64(in.bound(h)))) {
 			return fmt.Errorf("element %d is set below the default of %s, %d", i+1, h.Version, usual[i])
 		}

@@ -105,7 +105,7 @@ func rings(m *maker, h *host.Facts) *idea {
 			continue
 		}
 		i.Changes = append(i.Changes, m.change(h, name, fmt.Sprint(want),
-			fmt.Sprintf("%d frames found the ring full during the transfer; so many can come while the processor is away for %s", l.counted.RxMissed, unit.Milliseconds(timeSlice)))...)
+			fmt.Sprintf("%d frames found the ring full during the transfer; up to %d can come while the processor is away for %s", l.counted.RxMissed, want, unit.Milliseconds(timeSlice)))...)
 		i.Risk = risk(h, name)
 	}
 	return i
@@ -201,15 +201,6 @@ func side(sender bool) string {
 	return "receiver"
 }
 
-// largerPackets advises what no host can do alone where processors limit: fewer,
-// larger packets.
-func largerPackets(m *maker, h *host.Facts) *idea {
-	if m.finding(diagnose.SenderCPU) != nil || m.finding(diagnose.ReceiverCPU) != nil {
-		m.jumbo(h, "ip link set dev INTERFACE mtu 9000")
-	}
-	return nil
-}
-
 func sendOffloads(m *maker, h *host.Facts) *idea {
 	return offloads(m, h, true, diagnose.SenderCPU, "tx", "sg", "tso", "gso")
 }
@@ -218,21 +209,59 @@ func receiveOffloads(m *maker, h *host.Facts) *idea {
 	return offloads(m, h, false, diagnose.ReceiverCPU, "rx", "gro")
 }
 
-// steering spreads the receiving of an interface that has fewer queues than the
-// host has processors over all of them (RPS).
-func steering(m *maker, h *host.Facts) *idea {
+// spreads says whether the receiving host has processors to spare: one of several
+// is what limits, and not a quota, which more of them do not make larger.
+func (m *maker) spreads(h *host.Facts) bool {
 	f := m.finding(diagnose.ReceiverCPU)
 	if f == nil || h.CPUs < 2 {
+		return false
+	}
+	_, limited := f.Value("cpu_quota")
+	return !limited
+}
+
+// queues are the receive queues that an interface has, and those that it could
+// have: no more than the device takes, nor than there are processors to serve
+// them. A single connection stays in one queue, whatever there is.
+func (m *maker) queues(h *host.Facts, l link) (now, could int64) {
+	name := l.of("link.channels.combined")
+	now = number(h.Tunables[name], 0)
+	if now <= 0 || max(m.Streams, m.Connections) < 2 {
+		return now, now
+	}
+	return now, max(now, min(h.Most[name], int64(h.CPUs)))
+}
+
+// moreQueues has the network card spread connections over its queues, each with
+// a processor of its own (RSS), where it was told to use few of them.
+func moreQueues(m *maker, h *host.Facts) *idea {
+	if !m.spreads(h) {
 		return nil
 	}
-	if _, limited := f.Value("cpu_quota"); limited { // more processors do not make a quota larger
+	i := &idea{answers: []string{diagnose.ReceiverCPU}, limit: unlimited, after: unlimited}
+	i.Idea = "let the network card spread connections over more processors"
+	for _, l := range m.links(h, false) {
+		name := l.of("link.channels.combined")
+		if now, could := m.queues(h, l); could > now {
+			i.Changes = append(i.Changes, m.change(h, name, fmt.Sprint(could),
+				fmt.Sprintf("each queue is the work of one processor, of which the host has %d, and %s can have %d queues", h.CPUs, l.Name, h.Most[name]))...)
+			i.Risk = risk(h, name)
+		}
+	}
+	return i
+}
+
+// steering spreads the receiving of an interface that can only have fewer queues
+// than the host has processors over all of them (RPS).
+func steering(m *maker, h *host.Facts) *idea {
+	if !m.spreads(h) {
 		return nil
 	}
 	i := &idea{answers: []string{diagnose.ReceiverCPU}, limit: unlimited, after: unlimited}
 	i.Idea = "spread the receiving of packets over all processors"
 	for _, l := range m.links(h, false) {
 		name := l.of("link.rps_cpus")
-		queues := number(h.Tunables[l.of("link.channels.combined")], 0)
+		_, queues := m.queues(h, l)
 		t, ok := tunable.Lookup(h.OS, name)
 		if !ok || !t.Same(h.Tunables[name], "0") || queues <= 0 || 2*queues > int64(h.CPUs) { // nearly as many: the detour costs more than it brings
 			continue

@@ -15,7 +15,7 @@ var linuxRules = rules{
 		return m.change(h, name, "1", whyScale)
 	},
 	receive: []func(*maker, *host.Facts) *idea{
-		receiveBuffer, rings, softnet, receiveOffloads, steering, receiverGovernor, largerPackets, nfsMount, nfsServer,
+		receiveBuffer, receiveOffloads, moreQueues, steering, receiverGovernor, rings, softnet, largerPackets, nfsMount, nfsServer,
 	},
 	send: []func(*maker, *host.Facts) *idea{
 		sendBuffer, idleRestart, mtuProbing, congestion, pacing,

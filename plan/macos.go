@@ -93,10 +93,7 @@ func (m *maker) macosBuffer(h *host.Facts, d macosDirection) *idea {
 	}
 	name, need, why := d.most, m.whole(), m.holds()+"; the system lets the buffer grow so far"
 	if !tunes(h) {
-		name, need, why = d.space, m.macosStatic(h, d), m.whyStatic()
-		if need == oneScale(s3Buffer) {
-			why += "; it is 4 MB at least, which took files from 15 to 40 MB/s between Macs on gigabit"
-		}
+		name, need = d.space, m.macosStatic(h, d)
 	}
 	after := macosPresent(h)
 	after[name] = m.within(h, name, need)
@@ -107,6 +104,12 @@ func (m *maker) macosBuffer(h *host.Facts, d macosDirection) *idea {
 	after[name] = m.underLimit(h, name, after[name], after[maxsockbuf])
 	i.Idea = fmt.Sprintf("let the %s hold what the path does: up to %v", d.means, after[name])
 	i.Risk = risk(h, name)
+	if !tunes(h) {
+		why = m.whyStatic(after[name])
+		if after[name] == oneScale(s3Buffer) {
+			why += "; it is 4 MB at least, which took files from 15 to 40 MB/s between Macs on gigabit"
+		}
+	}
 	i.Changes = m.change(h, name, number64(after[name]), why)
 	if most := after[maxsockbuf]; most > present(h, maxsockbuf) && (usable(present(h, maxsockbuf)) < min(need, after[name]) || len(i.Changes) > 0) {
 		i.Changes = append(m.change(h, maxsockbuf, number64(most), "every buffer is held to 8/9 of it, and its packets with what surrounds them to the whole"), i.Changes...)
@@ -149,8 +152,9 @@ func macosPresent(h *host.Facts) map[string]unit.Size {
 //     (TCP_INCREASED_SPACE, there), older ones the plain buffer.
 func macosWindow(h *host.Facts, d macosDirection, has map[string]unit.Size) unit.Size {
 	room := usable(has[maxsockbuf])
+	does, told := has[d.does] // not told: it always does, as the send buffer from 11 on
 	switch factor := min(14, has["net.inet.tcp.win_scale_factor"]); {
-	case tunes(h) && has[d.does] != 0:
+	case tunes(h) && (does != 0 || !told):
 		return min(has[d.most], room)
 	case tunes(h):
 		return min(has[d.space], room)

@@ -17,6 +17,7 @@ type maker struct {
 	chooses string // the tunable by which the sender is to use BBR
 	ideas   []idea
 	notes   []string
+	excused []*host.Facts // those whose buffers a note says to be as large as they may be
 }
 
 func newMaker(in Input) *maker {
@@ -39,6 +40,7 @@ func (m *maker) accept(h *host.Facts, role string) *host.Facts {
 		m.note("The %s's settings are not known, so nothing is planned for it: a far end tells them to those who have its token.", role)
 		return nil
 	case h.Forwards:
+		m.excused = append(m.excused, h)
 		m.note("%s routes packets: a router or firewall is not tuned, since buffers are per connection and only waste its memory.", h.Name)
 		return nil
 	}

@@ -87,6 +87,26 @@ func defaultMax(h *host.Facts, name string) unit.Size {
 	return usual
 }
 
+// AsBooted gives a Linux host that is taken as its version comes the maxima of
+// TCP's buffers that the kernel would give them with the host's memory: 1/128 of
+// it where that is less than the version's, though never less than a default
+// buffer (tcp_init in net/ipv4/tcp.c, since 2.6.17).
+func AsBooted(h *host.Facts) {
+	if h.OS != "linux" || h.Memory <= 0 || !from(h, "2.6.17") {
+		return
+	}
+	for _, name := range []string{rmem, wmem} {
+		value := h.Tunables[name]
+		if most := max(byKernel(h), leastMax, unit.Size(number(value, 1))); most < unit.Size(greatest(value)) {
+			h.Tunables[name] = withMax(value, most)
+		}
+	}
+}
+
+// leastMax is the smallest maximum of a buffer that the kernel gives itself, of
+// those for sending (there).
+const leastMax = 64 * unit.KiB
+
 // clusters has a system's pool of network buffers (mbuf clusters) hold what the
 // connections of the plan may keep in theirs: so many bytes each, in clusters of
 // so many bytes. The pool takes no more than 1/8 of memory, as much as FreeBSD

@@ -34,9 +34,17 @@ const (
 // answeredByNFS are the causes that more or larger requests under way may lift.
 var answeredByNFS = []string{diagnose.ApplicationWindow, diagnose.SlowSender, diagnose.SlowReceiver}
 
+// servesOnly says whether a host is known to be the server of NFS: it has threads
+// for that, and no mount.
+func servesOnly(h *host.Facts) bool {
+	return number(h.Tunables["nfsd.threads"], 0) > 0 && !mounts(h)
+}
+
+func mounts(h *host.Facts) bool { return len(instances(h, "nfs.rsize")) > 0 }
+
 // nfsMount has a client of NFS ask for more at a time.
 func nfsMount(m *maker, h *host.Facts) *idea {
-	if m.Workload != NFS {
+	if m.Workload != NFS || servesOnly(h) {
 		return nil
 	}
 	i := &idea{answers: answeredByNFS, limit: unlimited, after: unlimited}
@@ -81,8 +89,7 @@ func nfsServer(m *maker, h *host.Facts) *idea {
 	}
 	present := number(h.Tunables[name], 0)
 	t, ok := tunable.Lookup(h.OS, name)
-	mounts := len(instances(h, "nfs.rsize")) > 0
-	if m.Workload != NFS || !ok || present == 0 || mounts { // 0: it does not serve; and who mounts is the client here
+	if m.Workload != NFS || !ok || present == 0 || mounts(h) { // 0: it does not serve; and who mounts is the client here
 		return nil
 	}
 	usual, _ := t.Default(h.Version)

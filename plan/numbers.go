@@ -22,8 +22,8 @@ func elements(value string) []int64 {
 	return all
 }
 
-// words are numbers as a value.
-func words(all []int64) string {
+// joined are numbers as a value.
+func joined(all []int64) string {
 	var text []string
 	for _, n := range all {
 		text = append(text, strconv.FormatInt(n, 10))

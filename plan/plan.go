@@ -52,6 +52,8 @@ type Input struct {
 
 	OneEnd bool // one host is planned for by itself: that nothing is known of the other is no news
 
+	Tried []Step // that did not help: none of them is planned again, and no other step counts on what they change
+
 	Connections int      // that each host serves at once, for what their buffers take of its memory; 0: Streams
 	Workload    Workload // what the connections carry; "": bulk data of any program
 }
@@ -148,7 +150,7 @@ func (m *maker) lossLimit(done []idea) unit.Rate {
 func (m *maker) plan() *Plan {
 	p := &Plan{Steps: []Step{}, Notes: append([]string{}, m.notes...)}
 	for _, i := range m.ideas {
-		i.Risk = m.interrupts(i.Step)
+		i.Risk = m.risks(i.Step)
 		p.Steps = append(p.Steps, i.Step)
 	}
 	return p

@@ -334,7 +334,7 @@ func TestWriteText(t *testing.T) {
    b: net.ipv4.tcp_rmem
       from  4096 65536 87380
       to    4096 65536 67108864
-      why   the path holds  [31m17.9 MiB
+      why   the path holds [31m17.9 MiB
       see   Linux ip-sysctl, https://docs.kernel.org
    Risk: memory
 

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,11 @@ func TestAnyPlan(t *testing.T) {
 			for seed := range uint64(inputs) {
 				in := randomInput(system, seed)
 				p, err := checked(in)
+				if err == nil && seed%8 == 0 && len(p.Steps) > 1 { // without the first, the others stand as well
+					without := in
+					without.Tried = p.Steps[:1]
+					_, err = checked(without)
+				}
 				if err != nil {
 					text, _ := json.MarshalIndent(map[string]any{"sender": in.Sender, "receiver": in.Receiver}, "", " ")
 					t.Fatalf("randomInput(%q, %d): %v\npath %+v, %d streams, %d connections, workload %q, verdict %q\n%s",
@@ -188,9 +194,10 @@ func (r *random) host(name, os string) *host.Facts {
 	for range r.IntN(3) {
 		h.Managers = append(h.Managers, host.Manager{Name: pick(r, []string{"tuned", "bpftune", "group policy", "something"}), Sets: "x"})
 	}
+	in := asOf(system, h.Version)
 	for i := range system.Tunables {
 		t := &system.Tunables[i]
-		if r.one(8) || !t.Applies(h.Version) && !r.one(8) { // not there; and some are there in spite of the version
+		if r.one(8) || !in[i].applies && !r.one(8) { // not there; and some are there in spite of the version
 			continue
 		}
 		full := t.Name
@@ -202,7 +209,13 @@ func (r *random) host(name, os string) *host.Facts {
 		case tunable.OfRoute:
 			full = tunable.Join(full, "198.18.0.0/16")
 		}
-		h.Tunables[full] = r.value(t, h.Version)
+		h.Tunables[full] = r.value(t, in[i].byDefault)
+		if strings.HasPrefix(t.Name, "link.") && r.one(2) {
+			if h.Most == nil {
+				h.Most = map[string]int64{}
+			}
+			h.Most[full] = max(1, int64(r.log(1, 20000)))
+		}
 		if r.one(12) {
 			h.ReadOnly = append(h.ReadOnly, full)
 		}
@@ -224,12 +237,36 @@ func (r *random) version(system *tunable.System) string {
 	return t.Since
 }
 
+// inVersion is what a version of a system has of one tunable.
+type inVersion struct {
+	applies   bool
+	byDefault string // "": not known
+}
+
+// asOf is that of all its tunables, looked up once: there are few versions, and
+// many hosts.
+func asOf(system *tunable.System, version string) []inVersion {
+	key := system.ID + " " + version
+	if all, ok := versions.Load(key); ok {
+		return all.([]inVersion)
+	}
+	all := make([]inVersion, len(system.Tunables))
+	for i := range system.Tunables {
+		t := &system.Tunables[i]
+		value, _ := t.Default(version)
+		all[i] = inVersion{t.Applies(version), value}
+	}
+	versions.Store(key, all)
+	return all
+}
+
+var versions sync.Map // of []inVersion
+
 // value is one that a tunable may have: mostly its default, or anything in its
 // range; sometimes what no kernel should have let pass.
-func (r *random) value(t *tunable.Tunable, version string) string {
-	byDefault, ok := t.Default(version)
+func (r *random) value(t *tunable.Tunable, byDefault string) string {
 	switch {
-	case ok && r.one(2):
+	case byDefault != "" && r.one(2):
 		return byDefault
 	case r.one(30):
 		return pick(r, []string{"", "x", "1 2", "-1", "8388608 131072 4096", "99999999999999999999"})

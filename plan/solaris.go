@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
@@ -12,8 +13,8 @@ import (
 // them. Solaris up to 10 has them in ndd, Solaris 11 and illumos in ipadm.
 var solarisRules = rules{
 	scale:   solarisScale,
-	receive: []func(*maker, *host.Facts) *idea{solarisReceive, nfsConnections, nfsTransfers, nfsServer, softRings},
-	send:    []func(*maker, *host.Facts) *idea{solarisSend, nfsConnections, nfsTransfers, nfsServer},
+	receive: []func(*maker, *host.Facts) *idea{solarisReceive, nfsConnections, nfsTransfers, nfsServer, nfsEither, softRings},
+	send:    []func(*maker, *host.Facts) *idea{solarisSend, nfsConnections, nfsTransfers, nfsServer, nfsEither},
 	says: elsewhere(map[string]string{
 		diagnose.ReceiverBuffer: "Nothing can be planned for the receiver's buffer. What helps is a larger receive buffer there (tcp_recv_hiwat with ndd up to Solaris 10, recv_buf with ipadm from 11 on and in illumos; " +
 			"tcp_max_buf and tcp_cwnd_max first, where it is above them), an application that leaves SO_RCVBUF alone, a route with -recvpipe, or several connections.",
@@ -43,10 +44,15 @@ const roomToAsk = 4 * unit.MiB
 
 // solarisScale offers a window scale also where the host's own window needs none:
 // otherwise a sender with small buffers that connects keeps the receiver from
-// using one.
+// using one. A host whose window is above 64 KB, or will be by this plan, offers
+// one by itself.
 func solarisScale(m *maker, h *host.Facts) []Change {
 	n := namesOf(h)
-	if h.Tunables[n.scale] != "0" || present(h, n.receive) > 65535 {
+	window := present(h, n.receive)
+	if h == m.Receiver && m.asks(true) == 0 && m.need.bdp > 0 {
+		window = m.within(h, n.receive, m.static())
+	}
+	if h.Tunables[n.scale] != "0" || window > 65535 {
 		return nil
 	}
 	return m.change(h, n.scale, "1", whyScale)
@@ -70,7 +76,7 @@ func solarisReceive(m *maker, h *host.Facts) *idea {
 	i.Risk = risk(h, n.receive)
 	i.limit = m.windowRate(present(h, n.receive))
 	i.after = m.windowRate(buffer)
-	i.Changes = m.change(h, n.receive, number64(buffer), m.whyStatic())
+	i.Changes = m.change(h, n.receive, number64(buffer), m.whyStatic(buffer))
 	m.solarisLimits(h, n, min(need, buffer), i)
 	return i
 }
@@ -96,7 +102,11 @@ func solarisSend(m *maker, h *host.Facts) *idea {
 	i.limit = m.windowRate(min(present(h, n.send), present(h, n.cwnd)))
 	i.after = m.windowRate(buffer)
 	i.Changes = m.change(h, n.cwnd, number64(min(need, buffer)), "the window in use never grows beyond it, whatever the buffers are")
-	i.Changes = append(i.Changes, m.change(h, n.send, number64(buffer), m.whyStatic()+"; it is no smaller than the receiver's window, since the smaller of the two counts")...)
+	why := m.whyStatic(buffer)
+	if buffer >= need {
+		why += "; it is no smaller than the receiver's window, since the smaller of the two counts"
+	}
+	i.Changes = append(i.Changes, m.change(h, n.send, number64(buffer), why)...)
 	m.solarisLimits(h, n, min(need, buffer), i)
 	m.packetsAtOnce(h)
 	return i
@@ -124,6 +134,33 @@ func (m *maker) solarisLimits(h *host.Facts, n solarisNames, buffer unit.Size, i
 		m.note("What ndd sets on %s is lost at the next reboot; a start-up script keeps it.", h.Name)
 	}
 	m.jumbo(h, solarisJumbo(h))
+}
+
+// solarisAbove gives what stands above buffers of Solaris that are to be doubled
+// and is not among the changes itself: as it is, where twice a buffer would not
+// go below it. Doubled without it, a buffer is refused or has no effect.
+func (m *maker) solarisAbove(changes []Change) []Change {
+	var above []Change
+	for _, c := range changes {
+		h := find(c.Host, m.Input)
+		if h == nil || h.OS != "solaris" && h.OS != "illumos" {
+			continue
+		}
+		n := namesOf(h)
+		if c.Tunable != n.receive && c.Tunable != n.send {
+			continue
+		}
+		for _, name := range []string{n.most, n.cwnd} {
+			t, now := m.settable(h, name), present(h, name)
+			limit := Change{Host: h.Name, Tunable: name, From: number64(now), To: number64(now), Why: "without it, larger buffers are refused or have no effect"}
+			if t == nil || now <= 0 || 2*greatest(c.To) <= int64(now) || slices.ContainsFunc(slices.Concat(above, changes), limit.same) {
+				continue
+			}
+			limit.Source = source(t)
+			above = append(above, limit)
+		}
+	}
+	return above
 }
 
 // together says how much memory the buffers of all connections take when they
@@ -164,7 +201,7 @@ func nfsConnections(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: append([]string{diagnose.ReceiverCPU, diagnose.SenderCPU}, answeredByNFS...), limit: unlimited, after: unlimited}
 	i.Idea = fmt.Sprintf("let the client of NFS open %d connections to each server", mountConnections)
 	i.Changes = m.change(h, name, fmt.Sprint(mountConnections), "one connection has one window and is the work of few CPUs; start here, and double for as long as that helps")
-	i.Risk = risk(h, name) + takes(h, i.Changes)
+	i.Risk = risk(h, name)
 	return i
 }
 
@@ -186,8 +223,16 @@ func nfsTransfers(m *maker, h *host.Facts) *idea {
 	if len(i.Changes) > 0 {
 		m.note("What keeps NFS on %s busy besides are requests under way: more processes, threads or asynchronous reads, and nfs3_nra and nfs3_max_threads for those of one mount. Start at the present values, and double for as long as that helps.", h.Name)
 	}
-	i.Risk = risk(h, block) + takes(h, i.Changes)
+	i.Risk = risk(h, block)
 	return i
+}
+
+// nfsEither notes what the facts of Solaris do not tell: who mounts, and who serves.
+func nfsEither(m *maker, h *host.Facts) *idea {
+	if m.Workload == NFS {
+		m.note("Whether %s mounts or serves is not known: what is planned for the client of NFS counts where it mounts, and what is planned for the server where it serves.", h.Name)
+	}
+	return nil
 }
 
 // Soft rings, as S4 has them for 10 Gb/s.
@@ -220,6 +265,6 @@ func softRings(m *maker, h *host.Facts) *idea {
 	if has(h, count) && h.Arch != "sun4v" { // which has them on
 		i.Changes = append(i.Changes, m.change(h, on, "1", "without it, the threads are not used")...)
 	}
-	i.Risk = risk(h, count) + takes(h, i.Changes)
+	i.Risk = risk(h, count)
 	return i
 }

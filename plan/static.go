@@ -3,13 +3,9 @@ package plan
 import (
 	"fmt"
 	"math/bits"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
-	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -43,7 +39,10 @@ func (m *maker) exact() float64 {
 func (m *maker) whole() unit.Size { return readable(windows * float64(m.need.bdp)) }
 
 // whyStatic is why a static buffer is as large as it is.
-func (m *maker) whyStatic() string {
+func (m *maker) whyStatic(buffer unit.Size) string {
+	if float64(buffer) < m.exact() {
+		return m.holds() + "; this is as much of it as the host has room for"
+	}
 	return fmt.Sprintf("%s, and as this system does not tune buffers, it also covers the %s for which a reader may wait for a CPU", m.holds(), unit.Milliseconds(timeSlice))
 }
 
@@ -87,81 +86,4 @@ func (m *maker) least(h *host.Facts, name string) unit.Size {
 		return min(usual, bound)
 	}
 	return usual
-}
-
-// number64 is a size as a tunable's value.
-func number64(size unit.Size) string { return fmt.Sprint(int64(size)) }
-
-// present is a tunable's value in bytes, 0 if the host does not tell.
-func present(h *host.Facts, name string) unit.Size { return unit.Size(number(h.Tunables[name], 0)) }
-
-// has says whether a tunable exists in a host's version of its system.
-func has(h *host.Facts, name string) bool {
-	t, ok := tunable.Lookup(h.OS, name)
-	return ok && t.Applies(h.Version)
-}
-
-// from says whether a host's version is at least this one; one that cannot be
-// read is taken for a current one.
-func from(h *host.Facts, version string) bool {
-	return (&tunable.Tunable{Since: version}).Applies(h.Version)
-}
-
-// roomFor is the most that a tunable may become once so many changes are made,
-// the last of each tunable counting: what bounds it, of kern.ipc.maxsockbuf 8/9,
-// and for that itself the pool of clusters. 0: nothing bounds it.
-func roomFor(h *host.Facts, t *tunable.Tunable, name string, made []Change) unit.Size {
-	if name == maxsockbuf {
-		return macosPool(h)
-	}
-	bound, most := boundary(h, t, name)
-	room := unit.Size(most)
-	for _, c := range made {
-		if c.Host == h.Name && c.Tunable == bound {
-			room = unit.Size(number(c.To, 0))
-		}
-	}
-	if bound == maxsockbuf {
-		return usable(room)
-	}
-	return room
-}
-
-// takes says of changes that do not count at once when they do. It begins with a
-// blank, as it follows another sentence.
-func takes(h *host.Facts, changes []Change) string {
-	var text strings.Builder
-	for _, effect := range []tunable.Effect{tunable.NewMounts, tunable.RestartService, tunable.Reboot} {
-		var names []string
-		for _, c := range changes {
-			if t, ok := tunable.Lookup(h.OS, c.Tunable); ok && t.Effect == effect && !slices.Contains(names, c.Tunable) {
-				names = append(names, c.Tunable)
-			}
-		}
-		if len(names) > 0 {
-			fmt.Fprintf(&text, " %s: counts from the next %s on.", strings.Join(names, ", "), occasion[effect])
-		}
-	}
-	return text.String()
-}
-
-// occasion is what has to happen for a change to count.
-var occasion = map[tunable.Effect]string{
-	tunable.NewMounts:      "mount",
-	tunable.RestartService: "restart of the service",
-	tunable.Reboot:         "reboot",
-}
-
-// nearby is the round trip below which two hosts are taken to share a network
-// whose packet size is theirs to choose: light goes 200 km of fibre there and
-// back in it.
-const nearby = 2 * time.Millisecond
-
-// jumbo advises larger packets where they are worth a try: on a fast network
-// nearby that carries the usual ones. how is the system's command.
-func (m *maker) jumbo(h *host.Facts, how string) {
-	if m.need.rate < unit.Gbps || m.need.rtt <= 0 || m.need.rtt > nearby || m.mtu() > 1500 {
-		return
-	}
-	m.note("Packets of 9000 bytes cost %s less CPU for the same data, if every device between the hosts takes them: %s. Do that before anything else, and look at the segment size that comes out of it.", h.Name, how)
 }

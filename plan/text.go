@@ -6,34 +6,57 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/unit"
 )
 
-// WriteText writes a plan for people.
+// columns of a terminal as most people have it.
+const columns = 80
+
+// WriteText writes a plan for people. What is prose is wrapped; names and values
+// are not, so that they can be copied.
 func WriteText(w io.Writer, p *Plan) error {
 	var text strings.Builder
-	if len(p.Steps) == 0 {
+	switch {
+	case len(p.Steps) == 0 && len(p.Notes) == 0:
+		fmt.Fprintln(&text, "Nothing is planned: what is set is right for this path.")
+	case len(p.Steps) == 0:
 		fmt.Fprintln(&text, "Nothing is planned.")
 	}
 	for i, s := range p.Steps {
-		fmt.Fprintf(&text, "%d. %s", i+1, printable.Line(s.Idea))
-		if s.Predicted > 0 {
-			fmt.Fprintf(&text, " (predicted: %v)", s.Predicted)
-		}
-		fmt.Fprintln(&text)
+		prose(&text, fmt.Sprintf("%d. ", i+1), s.Idea+predicted(s.Predicted))
 		for _, c := range s.Changes {
-			fmt.Fprintf(&text, "   %s: %s\n      from  %s\n      to    %s\n      why   %s\n      see   %s\n",
-				printable.Line(c.Host), printable.Line(c.Tunable), printable.Line(c.From), printable.Line(c.To), printable.Line(c.Why), printable.Line(c.Source))
+			fmt.Fprintf(&text, "   %s: %s\n", printable.Line(c.Host), printable.Line(c.Tunable))
+			fmt.Fprintf(&text, "      from  %s\n", printable.Line(c.From))
+			fmt.Fprintf(&text, "      to    %s\n", printable.Line(c.To))
+			prose(&text, "      why   ", c.Why)
+			prose(&text, "      see   ", c.Source)
 		}
 		if s.Risk != "" {
-			fmt.Fprintf(&text, "   Risk: %s\n", printable.Line(s.Risk))
+			prose(&text, "   Risk: ", s.Risk)
 		}
 	}
 	if len(p.Notes) > 0 {
 		fmt.Fprintln(&text, "\nNotes:")
 		for _, n := range p.Notes {
-			fmt.Fprintf(&text, "- %s\n", printable.Line(n))
+			prose(&text, "- ", n)
 		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+func predicted(rate unit.Rate) string {
+	if rate <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (predicted: %v)", rate)
+}
+
+// prose writes a paragraph behind what it begins with, and its further lines
+// below its first word.
+func prose(w io.Writer, begin, text string) {
+	for _, line := range printable.Wrap(printable.Line(text), columns-len(begin)) {
+		fmt.Fprintln(w, begin+line)
+		begin = strings.Repeat(" ", len(begin))
+	}
 }

@@ -81,14 +81,14 @@ func (m *maker) windowsStatic(h *host.Facts) *idea {
 	i.Idea = fmt.Sprintf("give every connection a receive window that the path fits into: %v", buffer)
 	i.limit = m.windowRate(windowsWindow(h))
 	i.after = m.windowRate(buffer)
-	i.Changes = m.change(h, windowSize, number64(buffer), m.whyStatic())
+	i.Changes = m.change(h, windowSize, number64(buffer), m.whyStatic(buffer))
 	for _, name := range instances(h, windowSize+".interface") {
 		i.Changes = append(i.Changes, m.change(h, name, number64(min(m.within(h, name, need), buffer)), "an interface's own value comes before the global one")...)
 	}
 	if buffer > 65535 {
 		i.Changes = append(windowsScale(m, h), i.Changes...)
 	}
-	i.Risk = risk(h, windowSize) + takes(h, i.Changes)
+	i.Risk = risk(h, windowSize)
 	return i
 }
 
@@ -182,8 +182,8 @@ func windowsSend(m *maker, h *host.Facts) *idea {
 	buffer := m.within(h, name, m.static())
 	i := &idea{answers: []string{diagnose.SenderBuffer}, limit: unlimited, after: unlimited}
 	i.Idea = fmt.Sprintf("let a program have %v under way before it waits", buffer)
-	i.Changes = m.change(h, name, number64(buffer), m.whyStatic()+"; a program that sends in small calls has no more than this under way")
-	i.Risk = risk(h, name) + takes(h, i.Changes)
+	i.Changes = m.change(h, name, number64(buffer), m.whyStatic(buffer)+"; a program that sends in small calls has no more than this under way")
+	i.Risk = risk(h, name)
 	return i
 }
 
@@ -204,7 +204,6 @@ func windowsNFS(m *maker, h *host.Facts) *idea {
 			i.Risk = t.Risk
 		}
 	}
-	i.Risk += takes(h, i.Changes)
 	return i
 }
 

@@ -1,4 +1,5 @@
-// Package printable makes text from other hosts, programs and files safe to show.
+// Package printable makes text from other hosts, programs and files safe to show,
+// and fits it to a terminal.
 package printable
 
 import (

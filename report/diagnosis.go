@@ -58,7 +58,7 @@ const labels = 11
 func (s *sheet) row(label, text string) { s.marked(label, text, nil) }
 
 func (s *sheet) marked(label, text string, mark func(string) string) {
-	for i, line := range wrapped(printable.Line(text), columns-labels) {
+	for i, line := range printable.Wrap(printable.Line(text), columns-labels) {
 		if i > 0 {
 			label = ""
 		}

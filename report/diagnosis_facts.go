@@ -36,7 +36,7 @@ func (s *sheet) facts(facts []diagnose.Fact) {
 	s.gap()
 	for i, r := range rows {
 		head := fmt.Sprintf("%-*s  %*s  ", names, r.name, values, r.value)
-		says := wrapped(r.says, max(20, columns-labels-utf8.RuneCountInString(head)))
+		says := printable.Wrap(r.says, max(20, columns-labels-utf8.RuneCountInString(head)))
 		for j, line := range says {
 			if j > 0 {
 				head = strings.Repeat(" ", utf8.RuneCountInString(head))

@@ -33,7 +33,7 @@ func (s *sheet) trial(i int, t *diagnose.Trial) {
 // outcome is one line of what was predicted, or of what came out.
 func (s *sheet) outcome(who string, rate unit.Rate, says string) {
 	head := fmt.Sprintf("  %-17s %9s  ", printable.Line(who), rate)
-	for i, line := range wrapped(printable.Line(says), columns-labels-len(head)) {
+	for i, line := range printable.Wrap(printable.Line(says), columns-labels-len(head)) {
 		if i > 0 {
 			head = strings.Repeat(" ", len(head))
 		}

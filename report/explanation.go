@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/printable"
 )
 
 // Explanation writes the physics of a cause for a terminal of 80 columns.
@@ -19,7 +20,7 @@ func ExplanationMarkdown(w io.Writer, e *diagnose.Explanation) { explain(&markdo
 // Causes writes the list of all causes.
 func Causes(w io.Writer) {
 	for _, c := range diagnose.Causes {
-		for i, line := range wrapped(c.Means, columns-20) {
+		for i, line := range printable.Wrap(c.Means, columns-20) {
 			fmt.Fprintf(w, "%-20s%s\n", first(i, c.ID), line)
 		}
 	}
@@ -122,7 +123,7 @@ func (m *manual) command(run, where, says string) {
 
 // lines writes a paragraph with something before its first line and the others.
 func (m *manual) lines(first, other, text string, mark func(string) string) {
-	for i, line := range wrapped(text, columns-len(other)) {
+	for i, line := range printable.Wrap(text, columns-len(other)) {
 		if mark != nil {
 			line = mark(line)
 		}

@@ -50,25 +50,6 @@ func TestExplanation(t *testing.T) {
 	golden.Check(t, "explanation-terminal.txt", styled.Bytes())
 }
 
-func TestWrapped(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		want  string
-	}{
-		{"", 10, ""},
-		{"  one   two\nthree ", 9, "one two|three"},
-		{"it makes 965 Mb/s", 13, "it makes|965 Mb/s"},
-		{"in 1997, and", 8, "in 1997,|and"},
-		{"unbreakably-long x", 5, "unbreakably-long|x"},
-		{"größer", 6, "größer"},
-	} {
-		if got := strings.Join(wrapped(test.text, test.width), "|"); got != test.want {
-			t.Errorf("wrapped(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
-	}
-}
-
 func explanation(t *testing.T, cause string) *diagnose.Explanation {
 	t.Helper()
 	e, err := diagnose.Explain(cause)

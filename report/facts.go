@@ -32,17 +32,25 @@ func Facts(w io.Writer, f *host.Facts) {
 				speed += " (fixed)"
 			}
 		}
-		t.row(first(i, "interfaces"), strings.Join(append([]string{fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)}, n.Addresses...), " ")+particular(n))
+		t.row(first(i, "interfaces"), fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)+particular(n)+addresses(n))
+	}
+	fixed := map[string]bool{}
+	for _, name := range f.ReadOnly {
+		fixed[name] = true
 	}
 	of := map[string][]string{} // of an interface, a mount or a route: a row each
 	rows := 0
 	for _, name := range slices.Sorted(maps.Keys(f.Tunables)) {
 		if base, instance := tunable.Split(name); instance != "" {
-			of[instance] = append(of[instance], base+" = "+f.Tunables[name])
+			one := base + "=" + f.Tunables[name] // in one word, which is not taken apart at the end of a line
+			if fixed[name] {
+				one += " (cannot be set here)"
+			}
+			of[instance] = append(of[instance], one)
 			continue
 		}
 		note := ""
-		if slices.Contains(f.ReadOnly, name) {
+		if fixed[name] {
 			note = "  (cannot be set here)"
 		}
 		t.row(first(rows, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
@@ -60,8 +68,22 @@ func Facts(w io.Writer, f *host.Facts) {
 		t.row(first(i, "managers"), text)
 	}
 	if !f.CanChange {
-		t.row("changes", "not possible: "+f.WhyNot)
+		t.row("changes", "not possible"+because(f.WhyNot))
 	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+func addresses(n host.Interface) string {
+	if len(n.Addresses) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(n.Addresses, " ")
 }
 
 // describeHost leaves out what is not known of a host that is not at hand.

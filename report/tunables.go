@@ -104,7 +104,7 @@ func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, st
 		for _, t := range here {
 			says, sure := t.summary()
 			unsure = unsure || !sure
-			for i, line := range wrapped(says, listWidth) {
+			for i, line := range printable.Wrap(says, listWidth) {
 				text := fmt.Sprintf("  %-*s  %s", nameWidth, first(i, t.Name), line)
 				if t.State != tunable.Present {
 					text = style.faint(text)
@@ -135,13 +135,26 @@ func versionNamed(s *tunable.System, version string) string {
 	return plain + " (" + strings.Join(names, ", ") + ")"
 }
 
+// released is a version, of Windows with the release that brought it: nobody knows
+// its versions by number.
+func released(s *tunable.System, version string) string {
+	if s.ID == "windows" {
+		for _, r := range s.Releases {
+			if r.Version == version {
+				return version + " (" + r.Name + ")"
+			}
+		}
+	}
+	return version
+}
+
 // summary is what a list says of a tunable, and whether that is sure.
 func (t *Tunable) summary() (says string, sure bool) {
 	switch {
 	case t.State == tunable.NotYet:
-		return "since " + t.Since, true
+		return "since " + released(t.System, t.Since), true
 	case t.State == tunable.Obsolete:
-		return "obsolete since " + t.Until, true
+		return "obsolete since " + released(t.System, t.Until), true
 	case t.Default == nil:
 		return "the host's own", true
 	}
@@ -283,16 +296,24 @@ func (t *Tunable) holds() string {
 		case of.instance != "":
 			return fmt.Sprintf("one %s: %s", of.one, tunable.Join(t.Name, cmp.Or(printable.Line(t.Instance), of.instance)))
 		case of.one == "":
-			says := "one " + cmp.Or(namespaces[t.System.ID], "network stack") + ": each has its own"
-			if t.System.ID == "linux" {
-				says += "; before 4.15 most of these were of the whole host"
-			}
-			return says
+			return "one " + cmp.Or(namespaces[t.System.ID], "network stack") + ": each has its own" + t.before()
 		default:
 			return "the whole " + of.one
 		}
 	}
 	return string(t.Scope)
+}
+
+// before says what held for versions that came before a system's namespaces, where
+// the tunable is older than those.
+func (t *Tunable) before() string {
+	switch {
+	case t.System.ID == "linux" && (t.Since == "" || tunable.Older(t.Since, "4.15")):
+		return "; before 4.15 most of these were of the whole host"
+	case t.System.ID == "solaris" && !t.Applies("11"):
+		return "; there are none before Solaris 10, where it is of the whole host"
+	}
+	return ""
 }
 
 func (t *Tunable) takesEffect() string {
@@ -343,11 +364,11 @@ func (t *Tunable) howTo(m *manual) {
 func (t *Tunable) versions() string {
 	switch {
 	case t.Since != "" && t.Until != "":
-		return fmt.Sprintf("%s since %s, obsolete since %s: %s", t.System.Title, t.Since, t.Until, t.Obsolete)
+		return fmt.Sprintf("%s since %s, obsolete since %s: %s", t.System.Title, released(t.System, t.Since), released(t.System, t.Until), t.Obsolete)
 	case t.Until != "":
-		return fmt.Sprintf("%s, obsolete since %s: %s", t.System.Title, t.Until, t.Obsolete)
+		return fmt.Sprintf("%s, obsolete since %s: %s", t.System.Title, released(t.System, t.Until), t.Obsolete)
 	case t.Since != "":
-		return fmt.Sprintf("%s since %s", t.System.Title, t.Since)
+		return fmt.Sprintf("%s since %s", t.System.Title, released(t.System, t.Since))
 	}
 	return t.System.Title + ", all versions"
 }

@@ -47,6 +47,21 @@ func TestTunables(t *testing.T) {
 	}
 }
 
+func TestTunablesOfWindows(t *testing.T) {
+	s, all := list(t, "windows", "5.2")
+	var out bytes.Buffer
+	Tunables(&out, s, "5.2", all, Style{})
+	golden.Check(t, "tunables-windows5.2.txt", out.Bytes())
+}
+
+// A page of Solaris, where things have another name from 11 on.
+func TestTunablePageOfSolaris(t *testing.T) {
+	var out bytes.Buffer
+	TunablePage(&out, entry(t, "solaris", "8", "tcp_max_buf"), Style{})
+	TunablePage(&out, entry(t, "solaris", "10", "nfsd.servers"), Style{})
+	golden.Check(t, "tunable-solaris.txt", out.Bytes())
+}
+
 func TestTunablePage(t *testing.T) {
 	values := map[string]string{
 		"net.ipv4.tcp_rmem": "4096 131072 33554432", "link.mtu@eth0": "1500", "link.mtu@eth1": "9000",

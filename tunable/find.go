@@ -148,18 +148,25 @@ func Having(name string) []string {
 }
 
 // DidYouMean is " (did you mean x or y?)" of tunables of s whose names are near the
-// one given, whatever its letters' case; nothing if there are none.
+// one given, whatever its letters' case and without the parts before the last dot or
+// colon if it has none; nothing if there are none.
 func (s *System) DidYouMean(name string) string {
+	name, _ = Split(strings.ToLower(name))
 	spelt := map[string]string{}
 	var names []string
 	for _, t := range s.Tunables {
-		lower := strings.ToLower(t.Name)
-		spelt[lower] = t.Name
-		names = append(names, lower)
+		written := strings.ToLower(t.Name)
+		if !strings.ContainsAny(name, ".:") {
+			written = written[strings.LastIndexAny(written, ".:")+1:]
+		}
+		if _, there := spelt[written]; !there {
+			spelt[written] = t.Name
+			names = append(names, written)
+		}
 	}
-	found := near.Words(strings.ToLower(name), names)
-	for i, lower := range found {
-		found[i] = spelt[lower]
+	found := near.Words(name, names)
+	for i, written := range found {
+		found[i] = spelt[written]
 	}
 	if len(found) == 0 {
 		return ""

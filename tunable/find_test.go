@@ -101,10 +101,10 @@ func TestFindEveryRelease(t *testing.T) {
 // names are cut: looking for the nearest names takes most of the time.
 func FuzzFind(f *testing.F) {
 	f.Add("linux5.15")
-	f.Add("Windows Server 2003")
+	f.Add("Windows 2003")
 	f.Add("sunos5.10")
 	f.Fuzz(func(t *testing.T, name string) {
-		s, version, err := Find(name[:min(len(name), 24)])
+		s, version, err := Find(name[:min(len(name), 12)])
 		if err != nil {
 			return
 		}
@@ -112,6 +112,27 @@ func FuzzFind(f *testing.F) {
 			t.Errorf("%q: version %q of %s cannot be read", name, version, s.ID)
 		}
 	})
+}
+
+func TestDidYouMean(t *testing.T) {
+	for _, tc := range []struct{ system, name, want string }{
+		{"linux", "net.ipv4.tcp_rmm", " (did you mean net.ipv4.tcp_rmem or net.ipv4.tcp_wmem or net.ipv4.tcp_mem?)"},
+		{"linux", "tcp_moderate_recvbuf", " (did you mean net.ipv4.tcp_moderate_rcvbuf?)"}, // without what stands before it
+		{"linux", "MTU", " (did you mean link.mtu or net.ipv4.tcp_mtu_probing?)"},
+		{"linux", "link.mut@eth0", " (did you mean link.mtu?)"},
+		{"solaris", "nfs3_bsiz", " (did you mean nfs:nfs3_bsize?)"},
+		{"windows", "tcpwindowsize", " (did you mean TcpWindowSize or GlobalMaxTcpWindowSize?)"},
+		{"linux", "elephant", ""},
+		{"linux", "", ""},
+	} {
+		s, err := Of(tc.system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.DidYouMean(tc.name); got != tc.want {
+			t.Errorf("%s %q: %q, want %q", tc.system, tc.name, got, tc.want)
+		}
+	}
 }
 
 // What a step says is what it was filled with, and nothing else stands in it.

@@ -26,6 +26,7 @@ func TestDefaultsOfSystems(t *testing.T) {
 		{"solaris", "ip:ip_multidata_outbound", map[string]string{"8": "", "9": "0", "10": "1"}},
 		{"solaris", "nfs:nfs3_max_transfer_size", map[string]string{"8": "32768", "9": "32768", "10": "1048576", "11.4": "1048576"}},
 		{"solaris", "nfs:nfs3_bsize", map[string]string{"8": "32768", "11.4": "32768"}},
+		{"solaris", "nfs:nfs3_max_transfer_size_clts", map[string]string{"9": "", "10": "32768", "11.4": "32768"}},
 		{"solaris", "nfsd.servers", map[string]string{"9": "16", "10": "16", "11": "1024"}},
 		// illumos-gate, tcp_tunables.c and the like.
 		{"illumos", "recv_buf", map[string]string{"5.11": "1048576"}},
@@ -40,6 +41,7 @@ func TestDefaultsOfSystems(t *testing.T) {
 		{"macos", "net.inet.tcp.autorcvbufmax", map[string]string{
 			"10.7": "", "10.8": "524288", "10.9.5": "524288", "10.10": "1048576", "10.13": "1048576", "10.14": "2097152", "10.15": "2097152", "11": "4194304", "15": "4194304",
 		}},
+		{"macos", "net.inet.tcp.autosndbufinc", map[string]string{"10.7": "", "10.8": "8192", "15": "8192"}},
 		{"macos", "net.inet.tcp.win_scale_factor", map[string]string{"10.4": "", "10.5": "3", "12": "3"}},
 		{"macos", "net.inet.tcp.delayed_ack", map[string]string{"10.4": "1", "10.5": "3", "14": "3"}},
 		// freebsd-src, and what its manuals say.
@@ -86,7 +88,7 @@ func TestStatesOfSystems(t *testing.T) {
 		{"macos", "net.inet.tcp.win_scale_factor", "10.4", "10.5 15", ""},
 		{"macos", "net.inet.tcp.autorcvbufmax", "10.4 10.7.5", "10.8 15", ""},
 		{"macos", "net.inet.tcp.doautosndbuf", "10.7", "10.8 10.15", "11 15"},
-		{"macos", "net.inet.tcp.rfc1323", "", "10.0 10.15.7", "11 15"},
+		{"macos", "net.inet.tcp.rfc1323", "", "10.0 10.10.5", "10.11 10.15.7 15"},
 		{"freebsd", "net.inet.tcp.recvbuf_inc", "", "10 12.4", "13 15"},
 		{"freebsd", "net.inet.tcp.sendbuf_inc", "", "10 15", ""},
 		{"freebsd", "net.inet.tcp.functions_default", "10", "11 15", ""},
@@ -98,6 +100,8 @@ func TestStatesOfSystems(t *testing.T) {
 		{"windows", "SackOpts", "", "5.2", "6.1"},
 		{"windows", "DefaultReceiveWindow", "", "5.2", "6.0 10.0.17763"},
 		{"windows", "DefaultSendWindow", "", "5.2", "6.0 10.0.17763"},
+		{"windows", "MaxHashTableSize", "", "5.2", "6.0"},
+		{"windows", "TaskOffload", "6.1", "6.2 10.0.26100", ""},
 		{"windows", "autotuninglevel", "5.2", "6.0 10.0.26100", ""},
 		{"windows", "heuristics", "5.2", "6.1 6.3", "10.0.14393 10.0.17763"},
 		{"windows", "chimney", "5.2", "6.1 10.0.14393", "10.0.17763"},
@@ -196,6 +200,8 @@ func TestStepsOfSystems(t *testing.T) {
 		{"solaris", "recv_buf", "", "1048576", Steps{Live: "ipadm set-prop -t -p recv_buf=1048576 tcp", Persist: "ipadm set-prop -p recv_buf=1048576 tcp", Unset: "ipadm reset-prop -p recv_buf tcp"}},
 		{"illumos", "link.mtu", "ixgbe0", "9000", Steps{Persist: "dladm set-linkprop -p mtu=9000 ixgbe0", Unset: "dladm reset-linkprop -p mtu ixgbe0"}},
 		{"illumos", "nfs:nfs3_bsize", "", "1048576", Steps{Persist: "set nfs:nfs3_bsize=1048576 in /etc/system"}},
+		{"solaris", "nfsd.servers", "", "64", Steps{Persist: "NFSD_SERVERS=64 in /etc/default/nfs up to Solaris 10; or sharectl set -p servers=64 nfs"}},
+		{"solaris", "route.recvpipe", "198.18.0.0/15", "1048576", Steps{Live: "route change -net 198.18.0.0/15 -recvpipe 1048576"}},
 		{"macos", "kern.ipc.maxsockbuf", "", "8388608", Steps{Read: "sysctl -n kern.ipc.maxsockbuf", Live: "sysctl -w kern.ipc.maxsockbuf=8388608"}},
 		{"freebsd", "net.inet.tcp.recvbuf_max", "", "16777216", Steps{Live: "sysctl net.inet.tcp.recvbuf_max=16777216", Persist: "net.inet.tcp.recvbuf_max=16777216 in /etc/sysctl.conf"}},
 		{"freebsd", "kern.ipc.nmbclusters", "", "262144", Steps{Persist: `kern.ipc.nmbclusters="262144" in /boot/loader.conf`}},
@@ -228,11 +234,11 @@ func TestStepsOfSystems(t *testing.T) {
 // What only tells, or costs more than it brings, is never changed.
 func TestLeftAlone(t *testing.T) {
 	for system, names := range map[string]string{
-		"solaris": "ip:ip_multidata_outbound link.rxrings",
-		"illumos": "link.rxrings",
-		"macos":   "kern.ipc.nmbclusters",
-		"freebsd": "kern.ipc.nmbclusters net.inet.tcp.cc.available",
-		"windows": "chimney AutoTuningLevelEffective",
+		"solaris": "ip:ip_multidata_outbound link.rxrings nfs:nfs3_max_transfer_size_clts",
+		"illumos": "link.rxrings nfs:nfs3_max_transfer_size_clts",
+		"macos":   "kern.ipc.nmbclusters net.inet.tcp.autosndbufinc",
+		"freebsd": "kern.ipc.nmbclusters net.inet.tcp.cc.available net.inet.tcp.soreceive_stream",
+		"windows": "chimney AutoTuningLevelEffective MinRtoMs InitialRtoMs DelayedAckTimeoutMs MaxHashTableSize NumTcbTablePartitions",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			if entry(t, system, name).Leave == "" {
@@ -247,7 +253,7 @@ func TestReleasesOfSystems(t *testing.T) {
 	for name, want := range map[string]string{
 		"solaris8": "8", "solaris9": "9", "solaris10": "10", "solaris11": "11", "solaris11.4": "11.4",
 		"openindiana": "5.11", "omnios": "5.11", "smartos": "5.11",
-		"macos10.0": "10.0", "macos10.4": "10.4", "Mac OS X 10.4 Tiger": "10.4", "macos10.15": "10.15", "macos15": "15",
+		"macos10.0": "10.0", "macos10.4": "10.4", "Mac OS X 10.4 Tiger": "10.4", "macos10.15": "10.15", "macos15": "15", "macos26": "26",
 		"freebsd10": "10", "freebsd15": "15",
 		"windows2000": "5.0", "windowsxp": "5.1", "windows2003": "5.2", "windowsvista": "6.0", "windows2008": "6.0", "windows7": "6.1",
 		"windows2008r2": "6.1", "windows8": "6.2", "windows2012": "6.2", "windows2012r2": "6.3", "windows2016": "10.0.14393",

@@ -112,7 +112,7 @@ const maxRounds = 8
 // climb removes one limit after the other, as long as that measurably helps.
 func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, error) {
 	best := baseline
-	tried := map[string]bool{}
+	var tried []plan.Step
 	for range maxRounds {
 		if err := t.hosts.bring(ctx, best.config); err != nil {
 			return nil, err
@@ -127,10 +127,11 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 		case plan.Full(cause): // larger buffers would only lengthen the queue, or take from others
 			return best, nil
 		}
-		step := t.next(in, tried)
+		step, seen := t.next(in, tried)
 		if step == nil {
 			return best, nil
 		}
+		tried = seen
 		better, err := t.try(ctx, best, *step)
 		if err != nil {
 			return nil, err
@@ -145,33 +146,34 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 	return best, nil
 }
 
-// next is the first planned step that was not tried and that this tune may
-// make. What it may not make becomes advice.
-func (t *tuning) next(in plan.Input, tried map[string]bool) *plan.Step {
+// next is the first planned step that was not tried and that this tune may make,
+// and all that were tried, with it. What it may not make becomes advice. After
+// each that is left out the plan is made anew: the next step may have counted on
+// a limit that this one raises.
+func (t *tuning) next(in plan.Input, tried []plan.Step) (*plan.Step, []plan.Step) {
 	t.adviseUnseen(in)
-	p := plan.Make(in)
-	if len(p.Steps) == 0 { // why nothing can be done is worth knowing
+	if p := plan.Make(in); len(p.Steps) == 0 { // why nothing can be done is worth knowing
 		for _, note := range p.Notes {
 			t.advise(Advice{Says: note})
 		}
 	}
-	for _, step := range p.Steps {
-		if key := describeChanges(step.Changes); tried[key] {
-			continue
-		} else {
-			tried[key] = true
+	for {
+		in.Tried = tried
+		p := plan.Make(in)
+		if len(p.Steps) == 0 {
+			return nil, tried
 		}
+		step := p.Steps[0]
+		tried = append(slices.Clone(tried), step)
 		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool { return t.notOurs(c.Host) })
 		if len(mine) < len(step.Changes) {
 			t.adviseStep(step, t.notOurs)
 		}
-		if len(mine) == 0 {
-			continue
+		if len(mine) > 0 {
+			step.Changes = mine
+			return &step, tried
 		}
-		step.Changes = mine
-		return &step
 	}
-	return nil
 }
 
 // notOurs says whether tune may not change a host.
@@ -262,6 +264,9 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 	for _, ch := range slices.Clone(best.config) {
 		if !t.meter.affords(1) {
 			break
+		}
+		if slices.ContainsFunc(best.config, func(o plan.Change) bool { return plan.Needs(t.hosts.find(o.Host).facts, o, ch) }) {
+			continue // it makes the room for what is kept
 		}
 		t.o.Watch.Phase(fmt.Sprintf("do without: %s on %s", ch.Tunable, ch.Host))
 		less := &candidate{config: best.config.without(ch)}

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,12 +73,35 @@ func (t *tuning) keep(ctx context.Context, best *candidate) error {
 		if len(e.live) == 0 {
 			continue
 		}
-		if err := e.changes.Confirm(ctx, e.set, t.o.Apply == ApplyPersist); err != nil {
+		if err := t.confirm(ctx, e); err != nil {
 			return fmt.Errorf("keep the changes on %s: %w", e.name, err)
 		}
-		t.result.ChangeSets = append(t.result.ChangeSets, ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set})
 	}
 	return nil
+}
+
+// confirm keeps what is set on one host. A host that cannot keep it over a boot
+// keeps it until then: the gain is proven, and what stands in the way is for its
+// administrator to settle.
+func (t *tuning) confirm(ctx context.Context, e *end) error {
+	kept := ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set, Persisted: t.o.Apply == ApplyPersist}
+	refused := e.changes.Confirm(ctx, e.set, kept.Persisted)
+	if refused != nil && kept.Persisted && ctx.Err() == nil {
+		kept.Persisted = false
+		if err := e.changes.Confirm(ctx, e.set, false); err != nil {
+			return errors.Join(refused, err)
+		}
+		t.advise(Advice{
+			Host:     e.name,
+			Says:     fmt.Sprintf("what helped is kept until the next boot only: %v; once that is settled, to keep it for good, run", refused),
+			Commands: []string{"fullbore confirm " + e.set + " --persist"},
+		})
+		refused = nil
+	}
+	if refused == nil {
+		t.result.ChangeSets = append(t.result.ChangeSets, kept)
+	}
+	return refused
 }
 
 // describe is the end of a dry run: the plan becomes advice.

@@ -124,9 +124,22 @@ type Advice struct {
 
 // ChangeSet names what undoes the kept changes.
 type ChangeSet struct {
-	Host string `json:"host"`
-	ID   string `json:"id"`
-	Undo string `json:"undo"` // command, to be run on that host
+	Host      string `json:"host"`
+	ID        string `json:"id"`
+	Undo      string `json:"undo"`      // command, to be run on that host
+	Persisted bool   `json:"persisted"` // it outlives a boot
+}
+
+// UntilBoot names the hosts that keep what helped until their next boot only,
+// although it was to be kept for good; the advice says why.
+func (r *Result) UntilBoot() []string {
+	var names []string
+	for _, set := range r.ChangeSets {
+		if r.Apply == ApplyPersist && !set.Persisted {
+			names = append(names, set.Host)
+		}
+	}
+	return names
 }
 
 // ErrNotUndone says that a host did not put its changes back when it was asked

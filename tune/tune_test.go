@@ -16,6 +16,7 @@ import (
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -299,5 +300,48 @@ func TestProveUnproven(t *testing.T) {
 	}
 	if len(tuning.result.PutBack) != 1 || tuning.result.Gain != 1 {
 		t.Errorf("put back %v, gain %v: want the unproven change put back", tuning.result.PutBack, tuning.result.Gain)
+	}
+}
+
+// A step that did not help is put back, and with it the limit that it raised: a
+// later step raises that itself.
+func TestNextCountsOnNothingRejected(t *testing.T) {
+	for _, test := range []struct{ system, limit, first, second string }{
+		{"macos10.4", "kern.ipc.maxsockbuf", "net.inet.tcp.recvspace", "net.inet.tcp.sendspace"},
+		{"solaris10", "tcp_max_buf", "tcp_recv_hiwat", "tcp_xmit_hiwat"},
+		{"freebsd14", "kern.ipc.maxsockbuf", "net.inet.tcp.recvbuf_max", "net.inet.tcp.sendbuf_max"},
+	} {
+		t.Run(test.system, func(t *testing.T) {
+			h, err := collector.Assume(test.system, 64<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := plan.Input{
+				Path: plan.Given(unit.Gbps, 100*time.Millisecond, 1500), Direction: bulk.Forward,
+				Sender: h, Receiver: h, Diagnosis: plan.Assumed(diagnose.ReceiverBuffer),
+			}
+			tuning := &tuning{hosts: &hosts{near: newEnd(h.Name, &book{}), far: newEnd("b", &book{})}, result: &Result{}}
+			var tried []plan.Step
+			for i, want := range []string{test.first, test.second} {
+				var step *plan.Step
+				if step, tried = tuning.next(in, tried); step == nil {
+					t.Fatalf("there is no step %d", i+1)
+				}
+				var changed []string
+				for _, c := range step.Changes {
+					changed = append(changed, c.Tunable)
+				}
+				if changed[0] != test.limit || !slices.Contains(changed, want) {
+					t.Errorf("step %d changes %q, want %s and then %s", i+1, changed, test.limit, want)
+				}
+			}
+			for range 10 {
+				var step *plan.Step
+				if step, tried = tuning.next(in, tried); step == nil {
+					return
+				}
+			}
+			t.Error("the steps do not come to an end")
+		})
 	}
 }

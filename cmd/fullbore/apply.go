@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/tunable"
 )
 
@@ -53,7 +55,11 @@ func (c *applyCmd) Run(app *app) error {
 	if err != nil {
 		return changeError(err)
 	}
-	if err := changes.Apply(app.ctx, id, settings); err != nil {
+	err = changes.Apply(app.ctx, id, settings)
+	if err == nil && app.ctx.Err() != nil { // Ctrl-C came amid it: nobody is told of the set
+		err = errors.New("interrupted: nothing of the plan is kept")
+	}
+	if err != nil {
 		if _, undo := changes.Revert(app.ctx, id); undo != nil {
 			err = fmt.Errorf("%w; and %w", err, undo)
 		}
@@ -80,6 +86,9 @@ func (c *applyCmd) read(app *app) (*planDocument, error) {
 	decoder.DisallowUnknownFields()
 	p := &planDocument{}
 	if err := decoder.Decode(p); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it is empty")
+		}
 		return nil, &hinted{err: fmt.Errorf("read plan %s: %w", c.Plan, err), hint: "write one with: fullbore plan HOST --json", code: exitUsage}
 	}
 	if p.Schema != planSchema {
@@ -102,7 +111,8 @@ func (c *applyCmd) settings(p *planDocument, facts *host.Facts) ([]change.Settin
 			}
 			knob, ok := tunable.Lookup(facts.OS, ch.Tunable)
 			if !ok {
-				return nil, usageError("plan sets %s, which the catalogue for %s does not have", ch.Tunable, facts.OS)
+				return nil, usageError("plan sets %s, which the catalogue for %s does not have%s",
+					ch.Tunable, facts.OS, near.DidYouMean(ch.Tunable, slices.Sorted(maps.Keys(facts.Tunables))))
 			}
 			if err := knob.Check(ch.To); err != nil {
 				return nil, usageError("plan sets %s: %w", ch.Tunable, err)

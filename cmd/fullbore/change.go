@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/near"
 )
 
 type confirmCmd struct {
@@ -31,7 +33,7 @@ func (c *confirmCmd) Run(app *app) error {
 		c.ID = set.ID
 	}
 	if err := manager.Confirm(app.ctx, c.ID, c.Persist); err != nil {
-		return changeError(err)
+		return changeError(meant(app.ctx, manager, c.ID, err))
 	}
 	set, err := newest(app.ctx, manager, "of that id", func(s *change.Set) bool { return s.ID == c.ID })
 	if err != nil {
@@ -49,8 +51,24 @@ func (c *confirmCmd) Run(app *app) error {
 // waits reports whether the set is one to confirm from here, or to persist that
 // was confirmed before.
 func (c *confirmCmd) waits(s *change.Set) bool {
-	later := c.Persist && s.State == change.Confirmed && !s.Persist
+	later := c.Persist && s.State == change.Confirmed && (!s.Persist || mendable(s))
 	return (s.Open() || later) && !s.Elsewhere
+}
+
+// mendable reports whether the host has all that the set wants, and only the next
+// boot will not.
+func mendable(s *change.Set) bool {
+	drifted := false
+	for _, v := range s.Values {
+		if v.State != change.Live {
+			continue
+		}
+		if v.Now != v.New {
+			return false
+		}
+		drifted = drifted || v.Drift != ""
+	}
+	return drifted && s.Persist && !s.Elsewhere
 }
 
 type revertCmd struct {
@@ -72,7 +90,7 @@ func (c *revertCmd) Run(app *app) error {
 	for _, id := range undo {
 		set, err := manager.Revert(app.ctx, id)
 		if err != nil {
-			failed = errors.Join(failed, err)
+			failed = errors.Join(failed, meant(app.ctx, manager, id, err))
 			continue
 		}
 		done = append(done, *set)
@@ -133,7 +151,7 @@ func (c *statusCmd) Run(app *app) error {
 		return shown
 	}
 	if older > 0 {
-		fmt.Fprintf(app.stdout, "\n%d older ones are over; see them with: fullbore status --json\n", older)
+		fmt.Fprintf(app.stdout, "\n%d older, which are over: see them with: fullbore status --json\n", older)
 	}
 	return changeError(err)
 }
@@ -196,6 +214,21 @@ func newest(ctx context.Context, manager *change.Manager, what string, will func
 	return nil, &hinted{err: fmt.Errorf("there is no change set %s", what), hint: "see what there is with: fullbore status", code: exitFailed}
 }
 
+// meant adds to an error about an unknown id which one may have been meant.
+func meant(ctx context.Context, manager *change.Manager, id string, err error) error {
+	if !errors.Is(err, change.ErrUnknown) {
+		return err
+	}
+	sets, _ := manager.List(ctx)
+	var ids []string
+	for i := range sets {
+		if sets[i].Kept() {
+			ids = append(ids, sets[i].ID)
+		}
+	}
+	return fmt.Errorf("%w%s", err, near.DidYouMean(id, ids))
+}
+
 // changeError adds what to do, and the exit code, to an error of change.
 func changeError(err error) error {
 	switch {
@@ -207,6 +240,10 @@ func changeError(err error) error {
 		return &hinted{err: err, hint: "apply the plan again", code: exitRefused}
 	case errors.Is(err, change.ErrRefused):
 		return &hinted{err: err, code: exitRefused}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &hinted{err: err, hint: "make room there and try again; what is not confirmed reverts all the same", code: exitFailed}
+	case errors.Is(err, syscall.EROFS):
+		return &hinted{err: err, hint: "make that file system writable and try again; what is not confirmed reverts all the same", code: exitFailed}
 	}
 	return err
 }
@@ -277,6 +314,9 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 	}
 	if set.State == change.Live && set.Deadline.After(now) {
 		_, err = fmt.Fprintf(w, "  keep it%s: fullbore confirm %s\n", where, set.ID)
+	}
+	if mendable(set) {
+		_, err = fmt.Fprintf(w, "  mend it: fullbore confirm %s --persist\n", set.ID)
 	}
 	if set.Kept() {
 		_, err = fmt.Fprintf(w, "  undo it%s: fullbore revert %s\n", where, set.ID)

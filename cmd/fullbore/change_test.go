@@ -119,6 +119,8 @@ func TestConfirmWithoutID(t *testing.T) {
 		{"confirmed", change.Set{State: change.Confirmed}, false, false},
 		{"confirmed, to persist", change.Set{State: change.Confirmed}, true, true},
 		{"persisted", change.Set{State: change.Confirmed, Persist: true}, true, false},
+		{"persisted, and the file was edited", change.Set{State: change.Confirmed, Persist: true, Values: []change.Value{{New: "1", Now: "1", State: change.Live, Drift: "edited"}}}, true, true},
+		{"persisted, and someone else set it", change.Set{State: change.Confirmed, Persist: true, Values: []change.Value{{New: "1", Now: "2", State: change.Live, Drift: "set"}}}, true, false},
 		{"reverted", change.Set{State: change.Reverted}, true, false},
 	} {
 		if got := (&confirmCmd{Persist: tc.persist}).waits(&tc.set); got != tc.want {

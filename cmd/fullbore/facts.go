@@ -73,23 +73,44 @@ func (c *factsCmd) facts(app *app) (*host.Facts, error) {
 // readFacts reads a file of facts, and says on stderr what in it was not
 // understood.
 func readFacts(app *app, name string) (*host.Facts, error) {
-	from := app.stdin
+	type outcome struct {
+		facts *host.Facts
+		notes []string
+		err   error
+	}
+	// A pipe may never end: Ctrl-C does not wait for it.
+	read := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		o.facts, o.notes, o.err = understand(app.stdin, name)
+		read <- o
+	}()
+	select {
+	case <-app.ctx.Done():
+		return nil, fmt.Errorf("read facts from %s: %w", name, app.ctx.Err())
+	case o := <-read:
+		for _, n := range o.notes {
+			fmt.Fprintln(app.stderr, "note:", n)
+		}
+		return o.facts, o.err
+	}
+}
+
+// understand reads a file of facts; "-" is the standard input.
+func understand(stdin io.Reader, name string) (*host.Facts, []string, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("read facts: %w", err)
+			return nil, nil, fmt.Errorf("read facts: %w", err)
 		}
 		defer file.Close()
-		from = file
+		stdin = file
 	}
-	facts, notes, err := collector.Understand(from)
+	facts, notes, err := collector.Understand(stdin)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for _, n := range notes {
-		fmt.Fprintln(app.stderr, "note:", n)
-	}
-	return facts, nil
+	return facts, notes, nil
 }
 
 // scriptTime is how long the commands of a script may take together: those of a

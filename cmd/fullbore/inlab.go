@@ -41,7 +41,7 @@ func inLab(app *app, scenario string) error {
 	// the lab go.
 	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx))
 	defer end()
-	token, err := serveOn(ctx, l.Host("b"), self, "--allow-changes")
+	token, err := serveOn(ctx, l.Host("b"), self, "--allow-link-changes")
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -61,7 +61,7 @@ func TestJSONContract(t *testing.T) {
 			Kept: []tune.Outcome{outcome}, PutBack: []tune.Outcome{outcome},
 			Advice:  []tune.Advice{{Host: "b", Says: "its administrator is to run", Commands: []string{"sysctl"}}},
 			Latency: tune.LatencyPair{Before: 150, After: 244}, TestSeconds: 68.1, TestBytes: 2 << 30,
-			ChangeSets:  []tune.ChangeSet{{Host: "b", ID: "1", Undo: "fullbore revert 1"}},
+			ChangeSets:  []tune.ChangeSet{{Host: "b", ID: "1", Undo: "fullbore revert 1", Persisted: true}},
 			Interrupted: "stopped by a signal",
 		},
 		"diagnose.json": diagnosisDocument{

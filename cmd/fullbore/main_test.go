@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/sandbox"
 )
 
 // asMain in the environment makes this test binary behave as fullbore, also in
@@ -17,7 +18,7 @@ const asMain = "FULLBORE_TEST_AS_MAIN"
 func TestMain(m *testing.M) {
 	lab.AgentMain()
 	// A watchdog is started without its owner's environment.
-	if os.Getenv(asMain) != "" || len(os.Args) > 1 && os.Args[1] == "watchdog" {
+	if !sandbox.Entering() && os.Getenv(asMain) != "" || len(os.Args) > 1 && os.Args[1] == "watchdog" {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if err := os.Setenv(asMain, "1"); err != nil {

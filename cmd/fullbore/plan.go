@@ -89,7 +89,7 @@ func (c *planCmd) sources() []string {
 
 func (c *planCmd) Run(app *app) error {
 	if err := connections(c.Parallel); err != nil {
-		return usageError("%w", err)
+		return planUsage("%w", err)
 	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
@@ -100,7 +100,7 @@ func (c *planCmd) Run(app *app) error {
 	}
 	in.Workload, in.Connections, in.Streams = plan.Workload(c.Workload), c.Connections, c.Parallel
 	if in.Sender != nil && in.Receiver != nil && in.Sender != in.Receiver && in.Sender.Name == in.Receiver.Name {
-		other(in).Name += " (far end)" // as in tune: a plan tells its hosts apart by name
+		farHost(in).Name += " (far end)" // as in tune: a plan tells its hosts apart by name
 	}
 	p := plan.Make(in)
 	if c.format() == "json" {
@@ -144,7 +144,7 @@ func (c *planCmd) input(app *app) (plan.Input, error) {
 // one is the host whose part of the plan is written.
 func (c *planCmd) one(in plan.Input) (*host.Facts, error) {
 	var names []string
-	for _, h := range []*host.Facts{near(in), other(in)} {
+	for _, h := range []*host.Facts{thisHost(in), farHost(in)} {
 		if h == nil {
 			continue
 		}
@@ -156,7 +156,12 @@ func (c *planCmd) one(in plan.Input) (*host.Facts, error) {
 	if c.ForHost == "" {
 		return nil, &hinted{err: errors.New("nothing is known of the host to write for"), hint: "collect its facts there, and plan with --facts FILE", code: exitUsage}
 	}
-	return nil, usageError("--for-host %s: nothing is known of such a host, only of %s", c.ForHost, strings.Join(slices.Compact(names), ", "))
+	return nil, planUsage("--for-host %s: nothing is known of such a host, only of %s", c.ForHost, strings.Join(slices.Compact(names), ", "))
+}
+
+// planUsage is a usage error with the help of this verb.
+func planUsage(format string, args ...any) error {
+	return &hinted{err: fmt.Errorf(format, args...), hint: "see fullbore plan --help", code: exitUsage}
 }
 
 // planDocument is a plan as a file (docs/json.md).
@@ -167,16 +172,16 @@ type planDocument struct {
 
 const planSchema = "fullbore/plan/1"
 
-// near is this host's facts among the two ends of a plan.
-func near(in plan.Input) *host.Facts {
+// thisHost is this host's facts among the two ends of a plan.
+func thisHost(in plan.Input) *host.Facts {
 	if in.Direction == bulk.Reverse {
 		return in.Receiver
 	}
 	return in.Sender
 }
 
-// other is the far host's facts, nil if it does not tell.
-func other(in plan.Input) *host.Facts {
+// farHost is the far host's facts, nil if it does not tell.
+func farHost(in plan.Input) *host.Facts {
 	if in.Direction == bulk.Reverse {
 		return in.Sender
 	}
@@ -184,10 +189,10 @@ func other(in plan.Input) *host.Facts {
 }
 
 // causeNames are those that --verdict takes.
-func causeNames() string {
+func causeNames() []string {
 	var names []string
 	for _, c := range diagnose.Causes {
 		names = append(names, c.ID)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

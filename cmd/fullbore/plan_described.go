@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
+	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -62,7 +64,7 @@ func (a *described) check() error {
 	case a.MTU != 0 && (a.MTU < 68 || a.MTU > 65535):
 		return fmt.Errorf("--mtu %d: packets have 68 to 65535 bytes", a.MTU)
 	case a.Verdict != "" && !diagnose.Known(a.Verdict):
-		return fmt.Errorf("--verdict %s is none of: %s", a.Verdict, causeNames())
+		return fmt.Errorf("--verdict %s%s is none of: %s", a.Verdict, near.DidYouMean(a.Verdict, causeNames()), strings.Join(causeNames(), ", "))
 	}
 	return nil
 }
@@ -74,11 +76,11 @@ const longestRTT = time.Minute
 func (a *described) input(app *app) (plan.Input, error) {
 	rate, err := unit.ParseRate(a.Rate)
 	if err != nil {
-		return plan.Input{}, usageError("--rate: %w", err)
+		return plan.Input{}, planUsage("--rate: %w", err)
 	}
 	rtt, err := time.ParseDuration(a.RTT)
 	if err != nil || rtt <= 0 || rtt > longestRTT {
-		return plan.Input{}, usageError("--rtt %s: write a round trip with its unit, such as 67ms or 150us", a.RTT)
+		return plan.Input{}, planUsage("--rtt %s: write a round trip with its unit, such as 67ms or 150us", a.RTT)
 	}
 	in := plan.Input{Path: plan.Given(rate, rtt, a.MTU), Direction: bulk.Forward}
 	if a.Verdict != "" {
@@ -109,13 +111,14 @@ func (a *described) hosts(app *app) ([]*host.Facts, error) {
 		if a.Memory != "" {
 			var err error
 			if memory, err = unit.ParseSize(a.Memory); err != nil || memory <= 0 {
-				return nil, usageError("--memory %s: write a size such as 8GiB", a.Memory)
+				return nil, planUsage("--memory %s: write a size such as 8GiB", a.Memory)
 			}
 		}
 		h, err := collector.Assume(a.For, int64(memory))
 		if err != nil {
-			return nil, &hinted{err: err, hint: "see fullbore plan --help", code: exitUsage}
+			return nil, planUsage("%w", err)
 		}
+		plan.AsBooted(h)
 		_, _ = fmt.Fprintf(app.stderr, "%s is taken as it comes. For a host as it is, collect its facts: fullbore facts --for %s\n", h.Name, a.For)
 		return []*host.Facts{h}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/plan/format"
 )
@@ -25,14 +26,14 @@ type written struct {
 }
 
 // formatNames are all that --format takes besides text and json.
-func formatNames() string {
+func formatNames() []string {
 	var names []string
 	for _, f := range format.All() {
 		if !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // format is the name of the chosen one.
@@ -54,11 +55,11 @@ func (w *written) check() error {
 	case w.JSON && w.Format != "" && w.Format != "json":
 		return fmt.Errorf("both --json and --format %s were given: use one", w.Format)
 	case w.document() && (w.Undo || w.Output != "" || w.ForHost != ""):
-		return fmt.Errorf("--undo, --output and --for-host go with a format that writes files: --format %s", strings.ReplaceAll(formatNames(), ", ", "|"))
+		return fmt.Errorf("--undo, --output and --for-host go with a format that writes files: --format %s", strings.Join(formatNames(), "|"))
 	case w.Force && w.Output == "":
 		return errors.New("--force goes with --output")
-	case !w.document() && !slices.Contains(strings.Split(formatNames(), ", "), w.Format):
-		return fmt.Errorf("--format %s: there are text, json, %s", w.Format, formatNames())
+	case !w.document() && !slices.Contains(formatNames(), w.Format):
+		return fmt.Errorf("--format %s%s: there are text, json, %s", w.Format, near.DidYouMean(w.Format, append(formatNames(), "text", "json")), strings.Join(formatNames(), ", "))
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func (w *written) check() error {
 func (w *written) write(app *app, p *plan.Plan, h *host.Facts) error {
 	f, err := format.Find(w.Format, h)
 	if err != nil {
-		return &hinted{err: err, hint: "see fullbore plan --help", code: exitUsage}
+		return planUsage("%w", err)
 	}
 	var files []format.File
 	if !w.Undo {
@@ -97,6 +98,9 @@ func (w *written) write(app *app, p *plan.Plan, h *host.Facts) error {
 // writeFiles writes files into a directory, all or none: each is complete under
 // another name before the first gets its own.
 func writeFiles(app *app, dir string, files []format.File, replace bool) (err error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return planUsage("--output %s: it is there already, and is no directory", dir)
+	}
 	for i, file := range files {
 		if !filepath.IsLocal(file.Name) || slices.ContainsFunc(files[:i], func(f format.File) bool { return f.Name == file.Name }) {
 			return fmt.Errorf("write %s: the format gives it twice, or outside of %s", file.Name, dir)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -100,7 +101,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"formats": formatNames()},
+		kong.Vars{"formats": strings.Join(formatNames(), ", ")},
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "fullbore: build the command line:", err)

@@ -12,12 +12,13 @@ import (
 )
 
 type serveCmd struct {
-	Bind         string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port         uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
-	AllowChanges bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back."`
-	Ephemeral    bool   `help:"Make a new token for this run instead of keeping one."`
-	JSON         bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
-	OpenAPI      bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
+	Bind             string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port             uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
+	AllowChanges     bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
+	AllowLinkChanges bool   `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
+	Ephemeral        bool   `help:"Make a new token for this run instead of keeping one."`
+	JSON             bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	OpenAPI          bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
 	MaxStreams int           `default:"128" placeholder:"N" help:"Most streams of a test in one direction (${default})."`
@@ -55,7 +56,7 @@ func (c *serveCmd) Run(app *app) error {
 	if config.IPerf3, err = c.IPerf3.config(c.JSON); err != nil {
 		return err
 	}
-	if c.AllowChanges {
+	if c.changes() {
 		changes, err := localChanges()
 		if err != nil {
 			return fmt.Errorf("allow changes: %w", err)
@@ -63,7 +64,7 @@ func (c *serveCmd) Run(app *app) error {
 		if err := changes.Expire(app.ctx); err != nil {
 			log.Warn("earlier changes may still be live: see fullbore status", "err", err)
 		}
-		config.Changes = changes
+		config.Changes, config.Links = changes, c.AllowLinkChanges
 	}
 	server, err := peer.NewServer(config)
 	if err != nil {
@@ -96,14 +97,17 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 	return peer.NewIdentity()
 }
 
+// changes says whether clients with the token may change tunables.
+func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
+
 func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.AllowChanges,
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(),
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
-	if c.AllowChanges {
+	if c.changes() {
 		may = "reads this host's facts and changes its tunables: give it only to who may do that"
 	}
 	who := "Anyone may measure, also with iperf3 or an ndt7 client."

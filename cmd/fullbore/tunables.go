@@ -88,12 +88,17 @@ func (c *tunablesCmd) system(facts *host.Facts) (*tunable.System, string, error)
 
 // find looks a name up in the system, and unless that was asked for, in the others.
 func (c *tunablesCmd) find(s *tunable.System, version, name string) (*report.Tunable, error) {
-	if t, ok := report.NewTunable(s, version, name); ok {
-		return t, nil
+	for _, spelling := range append([]string{name}, ending(s, name)...) {
+		if t, ok := report.NewTunable(s, version, spelling); ok {
+			return t, nil
+		}
 	}
 	if base, instance := tunable.Split(name); instance != "" {
 		if _, ok := tunable.Lookup(s.ID, base); ok {
-			return nil, usageError("%s is of no instance: nothing can stand behind an @", base)
+			return nil, &hinted{
+				err:  fmt.Errorf("%s is not of an interface, a mount or a route, of which @%.80s could be one", base, instance),
+				hint: "fullbore tunables " + base, code: exitUsage,
+			}
 		}
 	}
 	having := tunable.Having(name)
@@ -116,4 +121,20 @@ func (c *tunablesCmd) find(s *tunable.System, version, name string) (*report.Tun
 		err:  fmt.Errorf("%s has no tunable %.80q: it is one of %s", s.Title, name, strings.Join(having, ", ")),
 		hint: "fullbore tunables --os " + having[0] + " " + name, code: exitUsage,
 	}
+}
+
+// ending gives the one name of the system that ends in what was given, as people
+// say it ("tcp_rmem"); nothing where several do.
+func ending(s *tunable.System, name string) []string {
+	base, instance := tunable.Split(name)
+	var found []string
+	for i := range s.Tunables {
+		if full := s.Tunables[i].Name; strings.HasSuffix(full, "."+base) || strings.HasSuffix(full, ":"+base) {
+			found = append(found, tunable.Join(full, instance))
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found
 }

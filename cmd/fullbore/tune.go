@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -62,6 +63,8 @@ func (c *tuneCmd) Run(app *app) error {
 		return &hinted{err: errors.New("interrupted: both hosts are as they were"), code: exitFailed}
 	case errors.Is(err, tune.ErrBudget):
 		return &hinted{err: err, hint: "fullbore tune --budget 90s", code: exitUsage}
+	case err == nil && len(result.UntilBoot()) > 0:
+		return &hinted{err: fmt.Errorf("what helped is kept until the next boot only on %s", strings.Join(result.UntilBoot(), " and ")), hint: "see the advice for what keeps it from lasting", code: exitRefused}
 	}
 	return err
 }

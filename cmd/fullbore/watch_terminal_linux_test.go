@@ -187,13 +187,27 @@ func openTerminal(t *testing.T, columns, rows uint16) *terminal {
 func (term *terminal) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), self(t), args...)
+	term.run(t, command)
+	return command
+}
+
+// run starts a command on the terminal, in a session of its own.
+func (term *terminal) run(t *testing.T, command *exec.Cmd) {
+	t.Helper()
 	command.Stdin, command.Stdout, command.Stderr = term.slave, term.slave, term.slave
 	command.Env = append(os.Environ(), "TERM=xterm-256color")
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return command
+}
+
+// hangUp is what the kernel does when the other side of a terminal is gone.
+func (term *terminal) hangUp(t *testing.T) {
+	t.Helper()
+	if err := unix.IoctlSetInt(int(term.slave.Fd()), unix.TIOCVHANGUP, 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (term *terminal) types(keys string) error {

@@ -12,6 +12,7 @@ import (
 const (
 	maxValue      = 256     // bytes of a tunable's value, as in package tunable
 	maxWord       = 256     // bytes of any name
+	maxName       = 512     // bytes of a tunable's name, with what it is of
 	maxInterfaces = 4096    // container hosts have some hundreds
 	maxTunables   = 65536   // each of some 25 of an interface
 	maxManagers   = 100     //

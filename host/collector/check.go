@@ -11,13 +11,18 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// check says what is wrong with facts: they come from a file, and a plan, a
-// script or a terminal relies on them.
+// versionNumber is what a version begins with. Its numbers are bounded, so that
+// they can be compared.
+var versionNumber = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,5}`)
+
+// check says what is wrong with facts: they come from a file or from a far end,
+// and a plan, a script or a terminal relies on them. Only a host that tells of no
+// tunables need not tell its version: nothing is planned for it.
 func check(f *host.Facts) error {
 	if _, err := tunable.Of(f.OS); err != nil {
 		return fmt.Errorf("os %.40q is not known: there are %s", f.OS, strings.Join(tunable.Systems(), ", "))
 	}
-	if !version.MatchString(f.Version) {
+	if !versionNumber.MatchString(f.Version) && (f.Version != "" || len(f.Tunables) > 0) {
 		return fmt.Errorf("version %.40q does not begin with a number", f.Version)
 	}
 	for what, text := range map[string]string{
@@ -48,6 +53,11 @@ func check(f *host.Facts) error {
 	for i := range f.Interfaces {
 		if err := checkInterface(&f.Interfaces[i]); err != nil {
 			return fmt.Errorf("interface %d: %w", i+1, err)
+		}
+	}
+	for name := range f.Tunables {
+		if len(name) > maxName {
+			return fmt.Errorf("tunable %.40q... has a name of %d bytes, want at most %d", name, len(name), maxName)
 		}
 	}
 	for _, m := range f.Managers {

@@ -36,6 +36,24 @@ func (r *reading) document(text string) error {
 	if err := strict.Decode(&Document{Facts: &host.Facts{}}); err != nil {
 		r.notes = append(r.notes, fmt.Sprintf("%.200v: not known here, and left out", err))
 	}
+	return r.vet()
+}
+
+// Vet is for facts that came in another way than through Read: from a far end,
+// whose word they are. It says what in them cannot be, within the bounds of a
+// file of facts; and it takes out, and notes, tunables that the catalogue does
+// not have and values that those cannot have.
+func Vet(f *host.Facts) (notes []string, err error) {
+	r := &reading{facts: *f}
+	if err := r.vet(); err != nil {
+		return nil, err
+	}
+	*f = r.facts
+	return r.notes, nil
+}
+
+// vet is Vet of what was read as a whole.
+func (r *reading) vet() error {
 	if r.facts.Tunables == nil {
 		r.facts.Tunables = map[string]string{}
 	}

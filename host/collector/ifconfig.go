@@ -35,19 +35,24 @@ func parseIfconfig(from []line) []link {
 				return
 			}
 		}
-		all = append(all, link{line: l.number, Interface: host.Interface{Name: name}})
-		at = len(all) - 1
+		if at = -1; len(all) < maxInterfaces {
+			all = append(all, link{line: l.number, Interface: host.Interface{Name: name}})
+			at = len(all) - 1
+		}
 	}
 	for _, l := range from {
 		if m := ifconfigHead.FindStringSubmatch(l.text); m != nil {
-			begin(l, m[1])
-			all[at].Up = all[at].Up || up(m[2])
+			if begin(l, m[1]); at >= 0 {
+				all[at].Up = all[at].Up || up(m[2])
+			}
 		} else if m := netToolsHead.FindStringSubmatch(l.text); m != nil {
 			begin(l, m[1])
-		} else if at < 0 || l.text != "" && l.text[0] != ' ' && l.text[0] != '\t' {
+		} else if l.text != "" && l.text[0] != ' ' && l.text[0] != '\t' {
 			continue
 		}
-		all[at].detail(l.text)
+		if at >= 0 {
+			all[at].detail(l.text)
+		}
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -36,8 +37,8 @@ func Understand(r io.Reader) (facts *host.Facts, notes []string, err error) {
 	} else {
 		err = read.output(text)
 	}
-	if err == nil {
-		err = check(&read.facts)
+	if err == nil && read.facts.Version == "" {
+		err = errors.New("there is no version of the system: without it nobody knows what its tunables do")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read facts: %w", err)
@@ -49,6 +50,8 @@ func Understand(r io.Reader) (facts *host.Facts, notes []string, err error) {
 type reading struct {
 	facts    host.Facts
 	notes    []string
+	places   map[string]int    // of interfaces by name, as far as placed
+	placed   int               // how many
 	forwards bool              // packets, between whatever there is
 	locked   map[string]bool   // tunables that nobody may set
 	mounts   map[string]string // of NFS, by device
@@ -101,7 +104,7 @@ func (r *reading) output(text string) error {
 		}
 	}
 	r.finish()
-	return nil
+	return check(&r.facts)
 }
 
 // finish draws the conclusions that need all sections.
@@ -180,7 +183,7 @@ func (r *reading) set(at int, name, value string) {
 		r.note(at, "%s: %v; left out", name, err)
 		return
 	}
-	if _, there := r.facts.Tunables[name]; !there {
+	if _, there := r.facts.Tunables[name]; !there && len(r.facts.Tunables) < maxTunables {
 		r.facts.Tunables[name] = value
 	}
 }
@@ -229,21 +232,28 @@ func clean(text string) string {
 
 // device gives the interface of a name, a new one if there is none yet.
 func (r *reading) device(name string) *host.Interface {
-	i := slices.IndexFunc(r.facts.Interfaces, func(n host.Interface) bool { return n.Name == name })
-	if i < 0 {
-		r.facts.Interfaces = append(r.facts.Interfaces, host.Interface{Name: name})
-		i = len(r.facts.Interfaces) - 1
+	if n := r.known(name); n != nil {
+		return n
 	}
-	return &r.facts.Interfaces[i]
+	r.facts.Interfaces = append(r.facts.Interfaces, host.Interface{Name: name})
+	return &r.facts.Interfaces[len(r.facts.Interfaces)-1]
 }
 
 // known gives the interface of a name, nil if the host has none.
 func (r *reading) known(name string) *host.Interface {
-	i := slices.IndexFunc(r.facts.Interfaces, func(n host.Interface) bool { return n.Name == name })
-	if i < 0 {
-		return nil
+	if r.places == nil {
+		r.places = map[string]int{}
 	}
-	return &r.facts.Interfaces[i]
+	for ; r.placed < len(r.facts.Interfaces); r.placed++ {
+		one := r.facts.Interfaces[r.placed].Name
+		if _, there := r.places[one]; !there {
+			r.places[one] = r.placed
+		}
+	}
+	if i, ok := r.places[name]; ok {
+		return &r.facts.Interfaces[i]
+	}
+	return nil
 }
 
 // manager adds what else sets tunables, once.

@@ -3,6 +3,7 @@ package collector
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -239,5 +240,19 @@ power-profiles-
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// However many interfaces a file has, reading it ends, and soon.
+func TestReadTakesSoManyInterfaces(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("fullbore facts 1 freebsd\n=== fullbore name\na\n=== fullbore version\n14.1\n=== fullbore ifconfig\n")
+	for i := range 5 * maxInterfaces {
+		fmt.Fprintf(&text, "em%d: flags=8843<UP> metric 0 mtu 1500\n\tinet 198.18.0.1 netmask 0xffff0000\n", i)
+	}
+	text.WriteString("=== fullbore end\n")
+	facts, err := Read(strings.NewReader(text.String()))
+	if err != nil || len(facts.Interfaces) != maxInterfaces || len(facts.Interfaces[maxInterfaces-1].Addresses) != 1 {
+		t.Errorf("%d interfaces, %v", len(facts.Interfaces), err)
 	}
 }

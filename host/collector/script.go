@@ -50,7 +50,7 @@ func Script(os, version string) (string, error) {
 
 // fill fills a script's template in.
 func fill(text string, values map[string]any) (string, error) {
-	t, err := template.New("script").Funcs(template.FuncMap{"wrap": wrap, "comma": func(names []string) string { return strings.Join(names, ", ") }}).Parse(text)
+	t, err := template.New("script").Funcs(template.FuncMap{"wrap": wrap, "quoted": quoted}).Parse(text)
 	if err != nil {
 		return "", err
 	}
@@ -60,6 +60,10 @@ func fill(text string, values map[string]any) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// quoted writes names as PowerShell's strings, which are of the catalogue: without
+// quotes in them.
+func quoted(names []string) string { return "'" + strings.Join(names, "', '") + "'" }
 
 // wrap writes words with blanks and escaped ends of lines between them.
 func wrap(words []string) string {

@@ -34,7 +34,7 @@ func parseSysctl(from []line) []setting {
 // *  42", to a list of their names.
 func congestionControls(list, row string) string {
 	words := strings.Fields(row)
-	if len(words) < 2 || words[0] == "CCmod" {
+	if len(words) < 2 || words[0] == "CCmod" || len(list) > maxValue {
 		return list
 	}
 	return strings.TrimSpace(list + " " + words[0])

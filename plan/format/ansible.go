@@ -11,6 +11,8 @@ import (
 // The tasks of both plays, with nothing of a plan in them. They use only modules
 // that are part of ansible-core: ansible.posix.sysctl is not.
 var (
+	//go:embed read.yml
+	readTask string // both begin with it
 	//go:embed tasks.yml
 	tasks string
 	//go:embed tasks-undo.yml
@@ -25,18 +27,18 @@ var ansible = Format{
 		return isUnix(h) && (h.OS != "solaris" || major(h.Version) >= 11)
 	},
 	Write: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore.yml", s.play(tasks,
+		return []File{text("fullbore.yml", s.play(false,
 			"Run with: ansible-playbook -i INVENTORY fullbore.yml; with --check it only says what would change.",
 			"Sizes are only ever raised: what is larger already stays. Old values are written down on the host, in /var/lib/fullbore/ansible.json."))}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore-undo.yml", s.play(undoTasks,
+		return []File{text("fullbore-undo.yml", s.play(true,
 			"Run with: ansible-playbook -i INVENTORY fullbore-undo.yml; puts back what fullbore.yml has set, where it is still so."))}, nil
 	}),
 }
 
 // play writes a play: the settings as variables, then the tasks.
-func (s *sheet) play(tasks string, how ...string) string {
+func (s *sheet) play(undo bool, how ...string) string {
 	s = s.split(func(one *setting) string {
 		if !one.live() && one.keeper(s.host).file == "" {
 			return one.byHand(one.To)
@@ -45,7 +47,9 @@ func (s *sheet) play(tasks string, how ...string) string {
 	})
 	w := &page{mark: "#"}
 	s.intro(w, how...)
-	s.leftOut(w)
+	if !undo {
+		s.leftOut(w)
+	}
 	w.line("- name: Settings for bulk transfers, planned by fullbore")
 	w.line("  hosts: ", s.pattern())
 	w.line("  become: true")
@@ -54,15 +58,21 @@ func (s *sheet) play(tasks string, how ...string) string {
 	w.line("    fullbore_dir: /var/lib/fullbore")
 	s.playSettings(w)
 	s.playFiles(w)
-	w.WriteString(tasks)
+	w.WriteString(readTask)
+	if undo {
+		w.WriteString(undoTasks)
+	} else {
+		w.WriteString(tasks)
+	}
 	return w.String()
 }
 
-// pattern is the inventory's name of the host, if the plan's can be one.
+// pattern is the inventory's name of the host, if the plan's can be one. A plan is
+// for one host, so that there is none that it falls back on.
 func (s *sheet) pattern() string {
 	name := s.host.Name
-	if name == "" || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") {
-		return "all # the plan's host has a name that no inventory has"
+	if name == "" || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") || name == "all" || name == "ungrouped" {
+		return `"{{ fullbore_host }}" # no inventory has the plan's name of it: say which with -e fullbore_host=NAME`
 	}
 	return yamlText(name)
 }

@@ -213,9 +213,8 @@ txqueuelen = 1000
 // second run changes nothing, and the other play puts everything back.
 func TestIntegrationAnsible(t *testing.T) {
 	t.Parallel()
-	needCarrier(t, "ansible-playbook")
 	e := local()
-	e.plan.Steps = e.plan.Steps[:3] // Ansible takes half a second for each task and item
+	e.plan.Steps = e.plan.Steps[:3] // Ansible takes half a second for each command and file
 	out := inSandbox(t, written(t, ansible, e), prepare+`
 export ANSIBLE_PIPELINING=1 ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_NOCOLOR=1 ANSIBLE_DEPRECATION_WARNINGS=false HOME=/tmp LC_ALL=C.UTF-8
 printf 'localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n' >inventory
@@ -228,7 +227,8 @@ echo "== first"; play fullbore.yml; echo "== set"; show
 sysctl -q -w net.ipv4.tcp_wmem='4096 16384 199999999' # still larger
 echo "== second"; play fullbore.yml; echo "== still"; show
 echo "== undo"; play fullbore-undo.yml; echo "== undone"; show; ls /var/lib/fullbore
-`)
+echo "== nothing"; play fullbore-undo.yml
+`, "ansible-playbook")
 	p := parts(t, out)
 	if !strings.Contains(p["first"], "failed=0") || strings.Contains(p["first"], "changed=0") {
 		t.Errorf("first run: %s", out)
@@ -247,13 +247,13 @@ txqueuelen = 1000
 	same(t, "second run", "changed=0 failed=0\n", p["second"])
 	same(t, "after it", strings.Replace(p["set"], "99999999", "199999999", 1), p["still"])
 	same(t, "undone", strings.Replace(former, "99999999", "199999999", 1), p["undone"])
+	same(t, "a second undo", "changed=0 failed=0\n", p["nothing"])
 }
 
 // TestIntegrationTuned: the packaged TuneD loads the profile, on top of the one
 // that was in use, sets the values, and puts them back when it ends.
 func TestIntegrationTuned(t *testing.T) {
 	t.Parallel()
-	needCarrier(t, "tuned")
 	e := local()
 	// An interface of its own, which TuneD takes for a physical one, is not to be had.
 	for i, s := range e.plan.Steps {
@@ -277,7 +277,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	sleep 0.3
 done
 echo "== undone"; show
-`)
+`, "tuned")
 	p := parts(t, out)
 	same(t, "set", `tcp_rmem = 4096 131072 134217728
 tcp_wmem = 4096 16384 67108864
@@ -312,7 +312,6 @@ sh undo-tuned.sh && cat /tmp/asked
 // valid, and the script in it is what runs.
 func TestIntegrationCloudInit(t *testing.T) {
 	t.Parallel()
-	needCarrier(t, "cloud-init")
 	out := inSandbox(t, written(t, cloudInit, local()), prepare+`
 export LC_ALL=C.UTF-8
 for data in user-data.yaml user-data-undo.yaml; do
@@ -328,7 +327,7 @@ print(*[" ".join(command) for command in data["runcmd"]], sep="\n", file=open("/
 	sh /tmp/run >/dev/null
 	echo "== $data"; show
 done
-`)
+`, "cloud-init")
 	p := parts(t, out)
 	if n := strings.Count(out, "Valid cloud-config: "); n != 2 {
 		t.Errorf("cloud-init finds %d of 2 files valid:\n%s", n, out)
@@ -353,6 +352,9 @@ case $1 in
 	echo "set $3 $4" >>/tmp/log; echo $4 >$dir/$3 ;;
 esac
 `
+	mdb = `#!/bin/sh
+echo "nfs3_bsize:"; echo "nfs3_bsize:     $(cat /tmp/nfs3_bsize 2>/dev/null || echo 32768)"
+`
 	ipadmStandIn = `#!/bin/sh
 # show-prop -c -o CURRENT|PERSISTENT -p NAME tcp; set-prop [-t] -p NAME=VALUE tcp; reset-prop -p NAME tcp
 dir=/tmp/ipadm; mkdir -p $dir
@@ -366,22 +368,29 @@ esac
 )
 
 // TestIntegrationScriptOrder: on Solaris, buffers come after what bounds them
-// and go before it, whatever their order in the plan.
+// and go before it, whatever their order in the plan. Its shells are older kin of
+// these two.
 func TestIntegrationScriptOrder(t *testing.T) {
 	t.Parallel()
 	e := made("solaris", "solaris", "10",
 		change("tcp_recv_hiwat", "49152", "37748736"),
 		change("tcp_max_buf", "1048576", "37748736"),
 		change("nfs:nfs3_bsize", "32768", "1048576"))
-	out := inSandbox(t, append(written(t, script, e), program("bin/ndd", ndd)), `
+	out := inSandbox(t, append(written(t, script, e), program("bin/ndd", ndd), program("bin/mdb", mdb)), `
 export PATH=/plan/bin:$PATH
 mkdir /tmp/ndd; echo 1048576 >/tmp/ndd/tcp_max_buf; echo 49152 >/tmp/ndd/tcp_recv_hiwat
 printf '* the system\nset x=1\n' >/etc/system; chmod 640 /etc/system; cp /etc/system /tmp/system
-sh fullbore.sh >/dev/null; cat /tmp/log /etc/system; rm /tmp/log
-sh fullbore.sh >/dev/null; [ -e /tmp/log ] && echo set again
-sh fullbore.sh --undo >/dev/null; cat /tmp/log; cmp /tmp/system /etc/system; stat -c %a /etc/system
-`)
-	same(t, "what is set", `set tcp_max_buf 37748736
+for ksh in mksh ksh93; do
+echo "== $ksh"
+$ksh fullbore.sh >/dev/null; cat /tmp/log /etc/system; rm /tmp/log
+$ksh fullbore.sh >/dev/null; [ -e /tmp/log ] && echo set again
+$ksh fullbore.sh --undo >/dev/null; cat /tmp/log; rm /tmp/log; cmp /tmp/system /etc/system; stat -c %a /etc/system
+setpriv --reuid 65534 $ksh fullbore.sh 2>&1; echo "status $?"
+done
+echo 2097152 >/tmp/nfs3_bsize # somebody's line, by now
+mksh fullbore.sh | grep bsize; grep bsize /etc/system || :
+`, "mksh", "ksh93")
+	set := `set tcp_max_buf 37748736
 set tcp_recv_hiwat 37748736
 * the system
 set x=1
@@ -391,7 +400,12 @@ set nfs:nfs3_bsize=1048576
 set tcp_recv_hiwat 49152
 set tcp_max_buf 1048576
 640
-`, out)
+this changes settings of the system: run it as root
+status 1
+`
+	p := parts(t, out)
+	same(t, "what mksh sets", set, p["mksh"])
+	same(t, "what ksh93 sets", set+"nfs:nfs3_bsize: 2097152 already, which is more than 1048576\n", p["ksh93"])
 }
 
 // TestIntegrationScriptCommands: what commands keep is kept, and taken back to

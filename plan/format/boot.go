@@ -171,9 +171,3 @@ func inXML(text string) string {
 	}
 	return text
 }
-
-// before reports whether a version is older than another of two numbers.
-func before(version string, first, second int) bool {
-	_, rest, _ := strings.Cut(version, ".")
-	return major(version) < first || major(version) == first && major(rest) < second
-}

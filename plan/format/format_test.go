@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,11 +31,42 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenFiles: testdata has no files of examples that are gone.
+func TestGoldenFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range examples() {
+		for _, f := range All() {
+			name := filepath.Join("testdata", c.name+"-"+f.Name+".txt")
+			files = slices.DeleteFunc(files, func(file string) bool { return file == name && f.For(c.host) })
+		}
+	}
+	if len(files) > 0 {
+		t.Errorf("no example writes %v", files)
+	}
+}
+
+// TestNames: no function of the scripts is called as one of the aliases that ksh
+// comes with, which would be taken instead (ksh93, src/cmd/ksh93/data/aliases.c).
+func TestNames(t *testing.T) {
+	aliases := strings.Fields("autoload command compound false fc float functions hash history integer nameref nohup r redirect source stop suspend times true type")
+	for _, f := range engineFunctions() {
+		if slices.Contains(aliases, f.name) {
+			t.Errorf("ksh has an alias of the name of the function %s", f.name)
+		}
+	}
+	if len(engineFunctions()) < 15 {
+		t.Errorf("found only %d functions", len(engineFunctions()))
+	}
+}
+
 // abridged leaves out of a text what every script, every play and every
 // PowerShell script shares.
 func abridged(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	for _, shared := range []string{tasks, undoTasks, windowsEngine} {
+	for _, shared := range []string{readTask + tasks, readTask + undoTasks, windowsEngine} {
 		text = strings.Replace(text, shared, "\n[...]\n", 1)
 	}
 	for _, indent := range []string{"", "      "} { // in YAML, too
@@ -84,6 +116,8 @@ func TestFor(t *testing.T) {
 		"linux 2.4":          "script sysctl ansible tuned cloud-init nixos",
 		"macos 10.3":         "script ansible sysctl.conf",
 		"macos 10.4":         "script ansible sysctl.conf launchd",
+		"macos 10.9.5":       "script ansible sysctl.conf launchd",
+		"macos 10.10":        "script ansible launchd",
 		"macos 15":           "script ansible launchd",
 		"freebsd 14":         "script ansible sysctl.conf",
 		"solaris 8":          "script system rc",

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/fullbore/fullbore/host"
@@ -55,7 +54,7 @@ func (s *setting) keeper(h *host.Facts) keeper {
 	}
 	line, file := splitFile(persist)
 	file = keptIn[file]
-	if file == "" || !isSafe(s.instance) || file == "/etc/sysctl.conf" && h.OS == "macos" && major(h.Version) >= 11 {
+	if file == "" || !isSafe(s.instance) || file == "/etc/sysctl.conf" && !readsSysctlConf(h) {
 		return keeper{}
 	}
 	return keeper{file: file, line: line}
@@ -78,16 +77,6 @@ func (s *setting) byHand(value string) string {
 		return "it holds until the next boot, and there is no way to keep it"
 	}
 	return "to keep it: " + s.plainly(s.entry.Persist, value)
-}
-
-// major gives the first number of a version, 0 if there is none.
-func major(version string) int {
-	first, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(first)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // marks gives what a comment of a file begins with.

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ var nixOS = Format{
 		for _, one := range s.settings {
 			inner.blank()
 			one.about(inner)
-			inner.line("  boot.kernel.sysctl.", nixString(one.entry.Name), " = ", nixString(one.To), ";")
+			inner.line("  boot.kernel.sysctl.", nixString(one.entry.Name), " = ", nixValue(one.To), ";")
 		}
 		s.leftOut(inner)
 		w.WriteString(strings.TrimPrefix(inner.String(), "\n"))
@@ -29,12 +30,20 @@ var nixOS = Format{
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		s = s.split(s.notInFile(sysctlFile))
-		s.left = nil
 		return []File{program("undo-nixos.sh", s.script(scriptKind{
 			how:   []string{"As root, after taking fullbore.nix out of imports and nixos-rebuild switch: sh undo-nixos.sh puts back what is still as the module set it."},
 			state: "nixos", undo: true, plan: true,
 		}))}, nil
 	}),
+}
+
+// nixValue is a number where the value is one: NixOS takes nothing else for
+// net.core.rmem_max and wmem_max (nixos/modules/config/sysctl.nix).
+func nixValue(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 && strconv.FormatInt(n, 10) == value {
+		return value
+	}
+	return nixString(value)
 }
 
 // nixString quotes a text in the language of Nix, in which a dollar and a brace

@@ -18,6 +18,10 @@ type page struct {
 // columns is how long lines of comments get.
 const columns = 78
 
+// longest is how long a word in a comment can be, in bytes. Addresses are whole;
+// cmd.exe would take what is beyond 8191 bytes of a line for another line.
+const longest = 1000
+
 // comment writes text as comment lines of at most [columns] where its words
 // allow that. Whatever the text is, it stays inside.
 func (p *page) comment(text string) {
@@ -27,6 +31,9 @@ func (p *page) comment(text string) {
 	}
 	line := p.mark
 	for word := range strings.FieldsSeq(text) {
+		if len(word) > longest {
+			word = strings.ToValidUTF8(word[:longest], "") + "..."
+		}
 		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns && line != p.mark {
 			p.line(line + p.close)
 			line = p.mark

@@ -24,7 +24,7 @@ var powerShell = Format{
 	Write: of(func(s *sheet) ([]File, error) {
 		return []File{text("fullbore.ps1", s.powerShell(false,
 			"As administrator: powershell -ExecutionPolicy Bypass -File fullbore.ps1 sets them, to outlive a boot; with -Undo it puts back what is still as it set it.",
-			"Sizes are only ever raised: what is larger already stays. Old values are written down in %ProgramData%\\fullbore\\powershell.json."))}, nil
+			"Sizes are only ever raised: what is larger already stays. Old values are written down in %ProgramFiles%\\fullbore\\powershell.json."))}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		return []File{text("fullbore-undo.ps1", s.powerShell(true,
@@ -45,10 +45,10 @@ func (s *sheet) powerShell(undo bool, how ...string) string {
 	w.line("#Requires -Version 4.0")
 	w.line("#Requires -RunAsAdministrator")
 	s.intro(w, how...)
-	s.leftOut(w)
 	if undo {
 		w.line("$Undo = $true")
 	} else {
+		s.leftOut(w)
 		w.line("param([switch]$Undo)")
 	}
 	w.line("$settings = @(")

@@ -26,9 +26,13 @@ func needCarrier(t *testing.T, program string) {
 }
 
 // inSandbox runs a shell command as root of a machine of its own, with files in
-// /plan, and gives what it printed. See testdata/sandbox.sh.
-func inSandbox(t *testing.T, files []File, command string) string {
+// /plan and programs that this machine may not have, and gives what it printed.
+// See testdata/sandbox.sh.
+func inSandbox(t *testing.T, files []File, command string, programs ...string) string {
 	t.Helper()
+	for _, program := range programs {
+		needCarrier(t, program)
+	}
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to make a copy of the machine")
 	}
@@ -45,9 +49,12 @@ func inSandbox(t *testing.T, files []File, command string) string {
 			t.Fatal(err)
 		}
 	}
-	added, err := filepath.Abs(carriers)
-	if err != nil {
-		t.Fatal(err)
+	added := ""
+	if len(programs) > 0 { // copying them takes a while
+		var err error
+		if added, err = filepath.Abs(carriers); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
 		"sh", filepath.Join("testdata", "sandbox.sh"), added, dir, "sh", "-c", "cd /plan\n"+command)

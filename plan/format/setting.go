@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,11 @@ func examine(c plan.Change, h *host.Facts) (setting, error) {
 	case entry.Leave != "":
 		return setting{}, fmt.Errorf("it is left alone: %s", entry.Leave)
 	case !entry.Applies(h.Version):
-		return setting{}, fmt.Errorf("%s does not have it, or it has no effect there. %s", strings.TrimSpace(h.OS+" "+h.Version), entry.Obsolete)
+		why := strings.TrimSpace(h.OS+" "+h.Version) + " does not have it, or it has no effect there"
+		if entry.Obsolete != "" {
+			why += ": " + entry.Obsolete
+		}
+		return setting{}, errors.New(why)
 	case entry.Scope.Instanced() != (instance != ""):
 		return setting{}, fmt.Errorf("it is a tunable of the %s: its name must say so, and be followed by @ only where there are several", entry.Scope)
 	}

@@ -1,20 +1,21 @@
 
 Set-StrictMode -Version 2
 $ErrorActionPreference = 'Stop'
-$directory = Join-Path $env:ProgramData 'fullbore'
+# Where nobody but administrators can write.
+$directory = Join-Path $env:ProgramFiles 'fullbore'
 $file = Join-Path $directory 'powershell.json'
 $problems = 0
 
 # What each value was before this script changed it, and what it made of it.
 $saved = @{}
 if (Test-Path -LiteralPath $file) {
-    $written = Get-Content -LiteralPath $file -Raw | ConvertFrom-Json
+    $written = Get-Content -LiteralPath $file -Raw -Encoding UTF8 | ConvertFrom-Json
     foreach ($entry in $written.PSObject.Properties) { $saved[$entry.Name] = $entry.Value }
 }
 
 function Save-Values {
     if (-not (Test-Path -LiteralPath $directory)) { New-Item -ItemType Directory -Path $directory | Out-Null }
-    ConvertTo-Json $saved | Set-Content -LiteralPath "$file.new"
+    ConvertTo-Json $saved | Set-Content -LiteralPath "$file.new" -Encoding UTF8
     Move-Item -LiteralPath "$file.new" -Destination $file -Force
 }
 

@@ -1,7 +1,8 @@
 # What scripts share: each takes of it what it calls. It changes the host only by
 # way of "set_now", "keep" and "unkeep", which are made for each plan.
 
-stop() {
+# die MESSAGE: not called "stop", for which ksh has an alias.
+die() {
 	printf '%s\n' "$*" >&2
 	exit 1
 }
@@ -158,7 +159,7 @@ setting() {
 		was=$now kept=$(on_one_line "$(kept_now "$n" 2>/dev/null)")
 	fi
 	if ! remember "$name" "$was" "$to" "$kept"; then
-		stop "$name: left alone, since its old value cannot be written down in $saved"
+		die "$name: left alone, since its old value cannot be written down in $saved"
 	fi
 	if change "$n" "$to"; then
 		say "$name: $now -> $to"
@@ -176,9 +177,14 @@ keep_value() {
 	if [ -n "$said" ]; then say "$name: $said"; fi
 }
 
-# later N NAME VALUE: makes a setting that only counts from the next boot on.
+# later N NAME WANTED raise|switch: makes a setting that only counts from the next
+# boot on. What is larger already is so by somebody else's line.
 later() {
-	name=$2
+	name=$2 to=$3
+	if [ "$4" = raise ] && now=$(present "$1") && raise "$now" "$3" && [ "$to" != "$3" ]; then
+		say "$name: $now already, which is more than $3"
+		return
+	fi
 	say "$name: $3 from the next boot on"
 	keep_value "$1" "$3" new
 }

@@ -36,7 +36,9 @@ func (s *sheet) script(kind scriptKind) string {
 	w := &page{mark: "#"}
 	w.line("#!", s.shell())
 	s.intro(w, kind.how...)
-	s.leftOut(w)
+	if !kind.undo { // what was never set need not be taken back
+		s.leftOut(w)
+	}
 	w.blank()
 	w.line("state=${FULLBORE_STATE:-/var/lib/fullbore}")
 	if !kind.plan {
@@ -163,13 +165,13 @@ func (s *sheet) writeSettings(w *page, kind scriptKind) {
 		if kind.keeps && one.live() && k.file == "" && k.command == "" {
 			body.comment("It holds until the next boot; " + one.byHand(one.To) + ".")
 		}
-		if !one.live() {
-			body.line("\tlater ", strconv.Itoa(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.To))
-			continue
-		}
 		how := "switch"
 		if one.entry.Rising {
 			how = "raise"
+		}
+		if !one.live() {
+			body.line("\tlater ", strconv.Itoa(i+1), " ", shellWord(one.Tunable), " ", shellWord(one.To), " ", how)
+			continue
 		}
 		words := []string{"\tsetting", strconv.Itoa(i + 1), shellWord(one.Tunable), shellWord(one.To), how}
 		for _, name := range one.after(s.settings) {
@@ -259,15 +261,22 @@ func (s *setting) unkeep(k keeper, sh *sheet) string {
 
 // dispatch writes a function that does one thing for each setting.
 func (s *sheet) dispatch(w *page, head string, do func(*setting, keeper) string) {
-	w.blank()
-	w.line(head)
-	w.line("\tcase $1 in")
+	cases := &page{}
 	for i := range s.settings {
 		one := &s.settings[i]
 		if command := do(one, one.keeper(s.host)); command != "" {
-			w.line("\t", strconv.Itoa(i+1), ") ", command, " ;;")
+			cases.line("\t", strconv.Itoa(i+1), ") ", command, " ;;")
 		}
 	}
+	w.blank()
+	if cases.Len() == 0 {
+		name, _, _ := strings.Cut(head, " ")
+		w.line(name, " { :; }")
+		return
+	}
+	w.line(head)
+	w.line("\tcase $1 in")
+	w.WriteString(cases.String())
 	w.line("\t*) : ;;")
 	w.line("\tesac")
 	w.line("}")
@@ -309,14 +318,14 @@ func (s *sheet) writeMain(w *page, kind scriptKind) {
 	w.line("'')")
 	if kind.undo {
 		unset()
-		w.line("*) stop \"usage: $0\" ;;")
+		w.line("*) die \"usage: $0\" ;;")
 	} else {
 		w.line("\tsettings")
 		puts()
 		w.line("\t;;")
 		w.line("--undo)")
 		unset()
-		w.line("*) stop \"usage: $0 [--undo]\" ;;")
+		w.line("*) die \"usage: $0 [--undo]\" ;;")
 	}
 	w.line("esac")
 	w.line("exit \"$status\"")
@@ -329,8 +338,8 @@ func (s *setting) exactRead() string {
 	}
 	filter := ""
 	switch read := s.entry.Read; {
-	case strings.HasSuffix(read, "| mdb -k"): // "clnt_max_conns: 1", below a line of its own name
-		filter = ` | awk 'END {print $NF}'`
+	case strings.HasSuffix(read, "| mdb -k"): // "clnt_max_conns: 1", below a line of its own name; END has no fields in older awks
+		filter = ` | awk '{last = $NF} END {print last}'`
 	case strings.HasPrefix(read, "networksetup -getMTU") && !strings.Contains(read, "|"): // "Active MTU: 1500 (Current Setting: 1500)"
 		filter = ` | sed -n 's/.*Active MTU: \([0-9]*\).*/\1/p'`
 	case strings.HasPrefix(read, "ifconfig") && !strings.Contains(read, "|"): // "em0: flags=8843<UP,...> metric 0 mtu 1500"

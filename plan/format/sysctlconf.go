@@ -9,9 +9,7 @@ import (
 var sysctlConf = Format{
 	Name:  "sysctl.conf",
 	About: "lines of sysctl.conf and loader.conf",
-	For: func(h *host.Facts) bool {
-		return h.OS == "freebsd" || h.OS == "macos" && major(h.Version) < 11
-	},
+	For:   readsSysctlConf,
 	Write: of(func(s *sheet) ([]File, error) {
 		files := []File{s.lines("/etc/sysctl.conf", "sysctl.conf", "They count from the next boot on.")}
 		loader := s.split(s.notInFile("/boot/loader.conf"))
@@ -23,6 +21,12 @@ var sysctlConf = Format{
 	Undo: of(func(s *sheet) ([]File, error) {
 		return []File{s.undoLines("undo-sysctl-conf.sh", "sysctl.conf", "/etc/sysctl.conf", "/boot/loader.conf")}, nil
 	}),
+}
+
+// readsSysctlConf reports whether the system reads /etc/sysctl.conf when it boots:
+// on macOS launchd did, up to 10.9.
+func readsSysctlConf(h *host.Facts) bool {
+	return h.OS == "freebsd" || h.OS == "macos" && before(h.Version, 10, 10)
 }
 
 // system is lines of /etc/system, which the kernel of Solaris and illumos reads
@@ -64,7 +68,6 @@ func (s *sheet) undoLines(name, state string, files ...string) File {
 		}
 		return "it is in none of the files"
 	})
-	s.left = nil // what was never set need not be undone
 	return program(name, s.script(scriptKind{
 		how:   []string{"As root: " + s.shell() + " " + name + " takes out of the files what is between \"" + beginMark + "\" and \"" + endMark + "\", and puts back what is live and still as they set it."},
 		state: state, keeps: true, undo: true, plan: true,

@@ -58,7 +58,7 @@ var tuned = Format{
 func (s *sheet) profile() string {
 	for _, m := range s.host.Managers {
 		name, ok := strings.CutPrefix(m.Sets, "profile ")
-		if ok && strings.EqualFold(m.Name, "tuned") && name != "" && name != "fullbore" && isSafe(name) && !strings.ContainsAny(name[:1], "-/.") {
+		if ok && strings.EqualFold(m.Name, "tuned") && name != "" && name != "fullbore" && isSafe(name) && !strings.ContainsAny(name[:1], "-.") && !strings.Contains(name, "/") {
 			return name
 		}
 	}

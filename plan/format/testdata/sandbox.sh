@@ -1,6 +1,6 @@
 # sandbox.sh CARRIERS FILES COMMAND...: runs a command on a copy of this machine's
-# files that nothing comes back from, with the programs of CARRIERS added, and
-# FILES at /plan. It is started in mount, network and process namespaces of its own.
+# files that nothing comes back from, with the programs of CARRIERS ("": none)
+# added, and FILES at /plan. It is started in mount, network and process namespaces of its own.
 set -eu
 carriers=$1 files=$2
 shift 2

@@ -13,9 +13,9 @@ for p in hw.physmem hw.ncpu hw.model \
 net.inet.ip.forwarding net.inet6.ip6.forwarding \
 kern.ipc.maxsockbuf net.inet.tcp.recvbuf_max net.inet.tcp.sendbuf_max net.inet.tcp.recvbuf_auto \
 net.inet.tcp.sendbuf_auto net.inet.tcp.recvbuf_inc net.inet.tcp.sendbuf_inc \
-net.inet.tcp.sendspace net.inet.tcp.recvspace net.inet.tcp.rfc1323 net.inet.tcp.functions_default \
-net.inet.tcp.cc.algorithm net.inet.tcp.cc.available net.inet.tcp.hostcache.expire \
-kern.ipc.nmbclusters
+net.inet.tcp.sendspace net.inet.tcp.recvspace net.inet.tcp.soreceive_stream net.inet.tcp.rfc1323 \
+net.inet.tcp.functions_default net.inet.tcp.cc.algorithm net.inet.tcp.cc.available \
+net.inet.tcp.hostcache.expire kern.ipc.nmbclusters
 do
 sysctl $p
 done

@@ -24,8 +24,8 @@ ipadm show-prop -c -o PROPERTY,CURRENT -p forwarding ipv4
 ipadm show-prop -c -o PROPERTY,CURRENT -p forwarding ipv6
 s mdb
 for p in \
-clnt_max_conns nfs3_max_transfer_size nfs3_max_transfer_size_cots nfs3_bsize nfs3_nra \
-nfs3_max_threads
+clnt_max_conns nfs3_max_transfer_size nfs3_max_transfer_size_cots nfs3_max_transfer_size_clts \
+nfs3_bsize nfs3_nra nfs3_max_threads
 do
 echo "$p/D" | mdb -k
 done

@@ -12,7 +12,8 @@ for p in hw.memsize hw.physmem hw.ncpu machdep.cpu.brand_string \
 net.inet.ip.forwarding net.inet6.ip6.forwarding \
 kern.ipc.maxsockbuf net.inet.tcp.sendspace net.inet.tcp.recvspace net.inet.tcp.doautorcvbuf \
 net.inet.tcp.autorcvbufmax net.inet.tcp.doautosndbuf net.inet.tcp.autosndbufmax \
-net.inet.tcp.win_scale_factor net.inet.tcp.rfc1323 net.inet.tcp.delayed_ack kern.ipc.nmbclusters
+net.inet.tcp.autosndbufinc net.inet.tcp.win_scale_factor net.inet.tcp.rfc1323 \
+net.inet.tcp.delayed_ack kern.ipc.nmbclusters
 do
 sysctl $p
 done

@@ -25,7 +25,7 @@ done
 s mdb
 for p in \
 ip_soft_rings_cnt ip_squeue_soft_ring clnt_max_conns nfs3_max_transfer_size \
-nfs3_max_transfer_size_cots nfs3_bsize nfs3_nra nfs3_max_threads
+nfs3_max_transfer_size_cots nfs3_max_transfer_size_clts nfs3_bsize nfs3_nra nfs3_max_threads
 do
 echo "$p/D" | mdb -k
 done

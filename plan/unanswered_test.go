@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
@@ -31,6 +33,34 @@ var others = []string{
 
 // onlyLinux is what only Linux has.
 var onlyLinux = regexp.MustCompile(`net\.(ipv4|core)|tcp_[rw]?mem\b|ethtool|modprobe|\btc -s|fq_codel|\bfq\b|mem_max|Linux|/proc`)
+
+// A buffer of Solaris that is doubled has no effect unless the limits above it
+// are raised with it, also where the first step did not have to.
+func TestDoubleSolaris(t *testing.T) {
+	for system, want := range map[string][]string{
+		"solaris10": {"tcp_max_buf = 4194304", "tcp_cwnd_max = 2097152", "tcp_recv_hiwat = 2097152"},
+		"illumos":   {"max_buf = 4194304", "_cwnd_max = 2097152", "recv_buf = 2097152"},
+	} {
+		h := assume(t, system)
+		n := namesOf(h)
+		h.Tunables[n.most] = "2097152"
+		step := Step{Changes: []Change{
+			{Host: h.Name, Tunable: n.most, From: "1048576", To: "2097152"},
+			{Host: h.Name, Tunable: n.receive, From: "49152", To: "1048576"},
+		}}
+		next := Double(step, Input{Receiver: h})
+		if next == nil {
+			t.Fatalf("%s: nothing is doubled", system)
+		}
+		if diff := cmp.Diff(want, values(next.Changes)); diff != "" {
+			t.Errorf("%s: %s", system, diff)
+		}
+		step.Changes[1].To = "262144" // its double is within the window that is there
+		if next := Double(Step{Changes: step.Changes[1:]}, Input{Receiver: h}); next == nil || len(next.Changes) != 1 {
+			t.Errorf("%s: doubled to %+v", system, next)
+		}
+	}
+}
 
 // Whatever the verdict is, whoever reads a plan for another system learns what
 // helps, and nothing that only Linux has.
@@ -111,6 +141,21 @@ func TestDoubleElsewhere(t *testing.T) {
 		}
 		if doubled == 0 && (h.OS != "windows" || inRegistry(h)) {
 			t.Errorf("%s: nothing was doubled", system)
+		}
+	}
+}
+
+// What makes the room for another change cannot be put back alone.
+func TestNeeds(t *testing.T) {
+	h := &host.Facts{Name: "m", OS: "macos", Version: "15"}
+	room := Change{Host: "m", Tunable: maxsockbuf, From: "9000000", To: "18000000"}
+	for to, want := range map[string]bool{"7999999": false, "8000001": true, "16000000": true} { // 8/9 of what was there
+		buffer := Change{Host: "m", Tunable: "net.inet.tcp.autorcvbufmax", From: "4194304", To: to}
+		if got := Needs(h, buffer, room); got != want {
+			t.Errorf("a buffer of %s needs more room: %v, want %v", to, got, want)
+		}
+		if Needs(h, room, buffer) || Needs(nil, buffer, room) {
+			t.Error("the limit needs nothing, and of an unknown host nothing is said")
 		}
 	}
 }

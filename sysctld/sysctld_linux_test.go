@@ -1,10 +1,12 @@
-package change
+package sysctld
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -18,16 +20,13 @@ import (
 const systemdSysctl = "/usr/lib/systemd/systemd-sysctl"
 
 // TestBootAsSystemd has random files read by the systemd of this machine, with
-// plain files in place of /proc/sys, and wants readBoot to know what it made of
+// plain files in place of /proc/sys, and wants Read to know what it made of
 // them.
 func TestBootAsSystemd(t *testing.T) {
 	if _, err := os.Stat(systemdSysctl); err != nil {
 		t.Skip("this machine has no systemd: ", err)
 	}
-	if !inOwnWorld(t) {
-		return
-	}
-	must(t, unix.Mount("none", "/proc/sys", "tmpfs", 0, ""))
+	ownFiles(t)
 	names := []string{"net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_sack", "net/core/rmem_max", "net/ipv4/conf/eth0.7/mtu"}
 	rapid.Check(t, func(r *rapid.T) {
 		for _, name := range names {
@@ -35,19 +34,19 @@ func TestBootAsSystemd(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			must(t, os.WriteFile(path, []byte("untouched"), 0o644))
 		}
-		for _, dir := range sysctlDirs[:4] {
+		for _, dir := range dirs[:4] {
 			empty(t, "/"+dir)
 		}
 		told := drawFiles(r, t)
 		out, err := exec.Command(systemdSysctl).CombinedOutput()
-		boot := readBoot("/", nil)
+		boot := Read("/", nil)
 		for _, name := range names {
 			text, read := os.ReadFile(filepath.Join("/proc/sys", name))
 			must(t, read)
 			first, _, _ := strings.Cut(string(text), "\n") // it writes over what is there
 			got, want := "untouched", tunable.Normalise(first)
-			if a := boot.ofKey(name); a != nil && !a.negative {
-				got = a.value
+			if a := boot.ofKey(name); a != nil && !a.Negative {
+				got = a.Value
 			}
 			if got != want {
 				r.Fatalf("%s is %q after a boot, taken for %q\nfiles:\n%s\nsystemd-sysctl (%v):\n%s", name, want, got, told, err, out)
@@ -56,11 +55,26 @@ func TestBootAsSystemd(t *testing.T) {
 	})
 }
 
+// ownFiles gives the test's thread, and what it starts, a view of the files of its
+// own: this machine sees nothing of what is written.
+func ownFiles(t *testing.T) {
+	runtime.LockOSThread() // and never unlock: the thread ends with its view
+	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS); errors.Is(err, unix.EPERM) {
+		t.Skip("a view of one's own needs privileges: ", err)
+	} else {
+		must(t, err)
+	}
+	must(t, unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""))
+	for _, dir := range []string{"/proc/sys", "/etc", "/run", "/usr/local/lib", "/usr/lib/sysctl.d"} {
+		must(t, unix.Mount("none", dir, "tmpfs", 0, "mode=755"))
+	}
+}
+
 // drawFiles writes random files and tells what they say.
 func drawFiles(r *rapid.T, t *testing.T) string {
 	var told strings.Builder
 	for range rapid.IntRange(1, 5).Draw(r, "files") {
-		path := filepath.Join("/", rapid.SampledFrom(sysctlDirs[:4]).Draw(r, "directory"),
+		path := filepath.Join("/", rapid.SampledFrom(dirs[:4]).Draw(r, "directory"),
 			rapid.SampledFrom([]string{"10-a.conf", "50-b.conf", "99-c.conf", "c.conf", ".hidden.conf", "no.conf.bak"}).Draw(r, "name"))
 		_ = os.Remove(path)
 		switch rapid.IntRange(0, 7).Draw(r, "kind") {
@@ -110,24 +124,40 @@ func drawSettings(r *rapid.T) string {
 
 // Whatever a file says, reading it ends, and a name that the last file sets is
 // what a boot makes of it.
-func FuzzSettings(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add("net.ipv4.* = 1\n-net.ipv4.tcp_rmem\n")
 	f.Add("net/ipv4/tcp_[!a-]]mem = [[:alpha:]\n")
 	f.Add("\\[\r\n\x00-=\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		var all bootSettings
+		all := Parse("/x", text)
 		number := 0
-		for _, a := range parseSettings("/x", text) {
-			if a.line <= number || a.key == "" || strings.HasPrefix(a.key, "/") {
+		for _, a := range all {
+			if a.Line <= number || a.Key == "" || strings.HasPrefix(a.Key, "/") || normaliseKey(a.Name()) != a.Key {
 				t.Fatalf("%+v", a)
 			}
-			number = a.line
-			all = all.with(a)
+			number = a.Line
 		}
-		_ = all.of(rmem)
-		all = all.with(assignment{key: "net/ipv4/tcp_rmem", value: "new"})
-		if a := all.of(rmem); a == nil || a.value != "new" {
+		_ = all.Merged().Of("net.ipv4.tcp_rmem")
+		all = append(all, Assignment{Key: "net/ipv4/tcp_rmem", Value: "new"})
+		if a := all.Merged().Of("net.ipv4.tcp_rmem"); a == nil || a.Value != "new" {
 			t.Fatalf("a boot makes it %+v", a)
 		}
 	})
+}
+
+// empty makes a directory that has nothing in it.
+func empty(t testing.TB, dir string) {
+	must(t, os.MkdirAll(dir, 0o755))
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		must(t, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

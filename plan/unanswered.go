@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
 )
 
 // Full says whether a verdict means that the path carries all that it can, or all
@@ -17,23 +18,32 @@ func Full(cause string) bool {
 // helps instead.
 func (m *maker) aboutVerdict(verdict string) {
 	answered := slices.ContainsFunc(m.ideas, func(i idea) bool { return slices.Contains(i.answers, verdict) })
-	if words := m.unplannable(verdict); words != "" && !answered {
-		m.note("%s", words)
+	h := m.about(verdict)
+	// To go on about larger buffers would contradict the note that says why there are none.
+	excused := slices.Contains(m.excused, h) && slices.Contains([]string{diagnose.ReceiverBuffer, diagnose.SenderBuffer}, verdict)
+	if text := unanswered(h, verdict); text != "" && !answered && !excused {
+		m.note("%s", text)
 	}
 }
 
-// unplannable is what the system of the host that a cause is about says of it.
-func (m *maker) unplannable(cause string) string {
+// about is the host that a cause is about, or the only one that is known; nil if
+// none is.
+func (m *maker) about(cause string) *host.Facts {
 	near, far := m.came.Sender, m.came.Receiver
 	if slices.Contains([]string{diagnose.ReceiverBuffer, diagnose.SlowReceiver, diagnose.ReceiverCPU}, cause) {
 		near, far = far, near
 	}
 	if near == nil {
-		near = far
+		return far
 	}
-	if near != nil {
-		if words := systems[near.OS].says[cause]; words != "" {
-			return words
+	return near
+}
+
+// unanswered is what a host's system says of a cause that no plan answers.
+func unanswered(h *host.Facts, cause string) string {
+	if h != nil {
+		if text := systems[h.OS].says[cause]; text != "" {
+			return text
 		}
 	}
 	return unplannable[cause]
