@@ -9,11 +9,11 @@ import (
 )
 
 // The command for Windows is PowerShell by the grammar of the packages that
-// .ci/run installs: a mistake in it would be seen by nobody before that host.
+// .ci/install fetches: a mistake in it would be seen by nobody before that host.
 func TestScriptIsPowerShell(t *testing.T) {
 	python := filepath.Join("..", "..", "bin", "python", "bin", "python")
 	if _, err := os.Stat(python); err != nil {
-		t.Skipf("needs the PowerShell grammar: .ci/run installs it: %v", err)
+		t.Skipf("needs the PowerShell grammar: .ci/install fetches it: %v", err)
 	}
 	text, err := Script("windows", "")
 	if err != nil {

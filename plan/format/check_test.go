@@ -60,7 +60,7 @@ func TestShellcheck(t *testing.T) {
 	}
 }
 
-// TestPowerShellParses: by the grammar of the packages that .ci/run installs.
+// TestPowerShellParses: by the grammar of the packages that .ci/install fetches.
 func TestPowerShellParses(t *testing.T) {
 	benign, hostile := shapes(t, "Ethernet 2"), shapes(t, `ab'; Remove-Item C; '$(Remove-Item C) #`)
 	for i := range benign {
@@ -75,7 +75,7 @@ func shapes(t *testing.T, adapter string) []string {
 	t.Helper()
 	python := filepath.Join("..", "..", "bin", "python", "bin", "python")
 	if _, err := os.Stat(python); err != nil {
-		t.Skipf("needs the PowerShell grammar: .ci/run installs it: %v", err)
+		t.Skipf("needs the PowerShell grammar: .ci/install fetches it: %v", err)
 	}
 	dir := t.TempDir()
 	args := []string{filepath.Join("testdata", "powershell.py")}

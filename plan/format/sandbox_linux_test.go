@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// carriers is where .ci/run unpacks the programs that plans are written for.
+// carriers is where .ci/install unpacks the programs that plans are written for.
 var carriers = filepath.Join("..", "..", "bin", "debian")
 
 // needCarrier skips a test where a program is neither installed nor unpacked.
@@ -22,7 +22,7 @@ func needCarrier(t *testing.T, program string) {
 			return
 		}
 	}
-	t.Skipf("needs %s, which is neither installed nor in %s, where .ci/run unpacks it", program, carriers)
+	t.Skipf("needs %s, which is neither installed nor in %s, where .ci/install unpacks it", program, carriers)
 }
 
 // inSandbox runs a shell command as root of a machine of its own, with files in
