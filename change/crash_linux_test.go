@@ -289,6 +289,9 @@ func (v *victim) kill(op string, after time.Duration, all bool) bool {
 	v.start(p)
 	time.Sleep(after)
 	if all {
+		if os.Getpid() != 1 {
+			v.t.Fatal("this is not process 1 of a sandbox: it would kill the whole machine")
+		}
 		_ = unix.Kill(-1, unix.SIGKILL) // all but process 1, which this is
 	} else {
 		_ = p.Process.Kill()
