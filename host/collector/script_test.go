@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, "scripts/"+s.name, text)
+			golden.Check(t, "scripts/"+s.name+".txt", text)
 			for one := range strings.Lines(text) {
 				if len(one) > 255 || strings.ContainsRune(one, '\t') {
 					t.Errorf("a terminal does not take this line as it stands: %q", one)
