@@ -45,6 +45,12 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 
 	start := time.Now()
 	err = unix.Connect(s, address)
+	// With a send timeout, connect(2) is not restarted after a signal, such as
+	// those by which Go preempts threads (signal(7)). The handshake goes on, and a
+	// second call waits for its end.
+	for errors.Is(err, unix.EINTR) && time.Since(start) < timeout {
+		err = unix.Connect(s, address)
+	}
 	h := handshake{rtt: time.Since(start)}
 	switch {
 	case err == nil:
@@ -53,7 +59,7 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 			return handshake{}, errNoAnswer
 		}
 		return h, nil
-	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT):
+	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EINTR):
 		return handshake{}, errNoAnswer
 	default:
 		return handshake{}, fmt.Errorf("connect to %v: %w", to, err)
