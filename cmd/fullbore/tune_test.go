@@ -20,19 +20,16 @@ import (
 
 // TestIntegrationTune is the main job: what the README promises, on real kernels.
 func TestIntegrationTune(t *testing.T) {
-	const (
-		gigabit = 1448.0 / 1500 * 1e9 // goodput that 1 Gb/s of full packets carries
-		near    = 0.8                 // of it, at least: where other machines steal processor time, the lab's path is slower
-	)
+	const gigabit = 1448.0 / 1500 * 1e9 // goodput that 1 Gb/s of full packets carries
 	for _, test := range []struct {
 		scenario       string
 		before, after  [2]float64 // bit/s, at least and at most
 		cause          string
 		keeps, nothing bool
 	}{
-		{scenario: "california-uk", cause: "receiver-buffer", before: [2]float64{1e6, 6e6}, after: [2]float64{near * gigabit, 1.1 * gigabit}, keeps: true},
-		{scenario: "mac-gigabit", cause: "receiver-buffer", before: [2]float64{60e6, 200e6}, after: [2]float64{near * gigabit, 1.1 * gigabit}, keeps: true},
-		{scenario: "clean-lan", cause: "healthy", before: [2]float64{near * gigabit, 1.1 * gigabit}, after: [2]float64{near * gigabit, 1.1 * gigabit}, nothing: true},
+		{scenario: "california-uk", cause: "receiver-buffer", before: [2]float64{1e6, 6e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
+		{scenario: "mac-gigabit", cause: "receiver-buffer", before: [2]float64{60e6, 200e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
+		{scenario: "clean-lan", cause: "healthy", before: [2]float64{0.9 * gigabit, 1.1 * gigabit}, after: [2]float64{0.9 * gigabit, 1.1 * gigabit}, nothing: true},
 	} {
 		t.Run(test.scenario, func(t *testing.T) {
 			var r tune.Result
@@ -43,7 +40,7 @@ func TestIntegrationTune(t *testing.T) {
 			if got := float64(r.After.Goodput); got < test.after[0] || got > test.after[1] {
 				t.Errorf("after: %v, want %v to %v", r.After.Goodput, unit.Rate(test.after[0]), unit.Rate(test.after[1]))
 			}
-			if r.Verdict.Cause != test.cause && (!test.nothing || r.Verdict.Cause != "path-capacity") { // which says the same
+			if r.Verdict.Cause != test.cause {
 				t.Errorf("verdict %s, want %s", r.Verdict.Cause, test.cause)
 			}
 			if test.keeps && (len(r.Kept) == 0 || r.GainCI95[0] <= 1) {
