@@ -1,6 +1,6 @@
 package main
 
-import "github.com/fullbore/fullbore/lab/cable"
+import "github.com/fullbore/fullbore/internal/cable"
 
 // link is where the tools run: two places and the address that the sender finds
 // the receiver at.

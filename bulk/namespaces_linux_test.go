@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 )
 
 // Two hosts whose cable is pulled: both ends say so within their patience, and

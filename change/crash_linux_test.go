@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fullbore/fullbore/host"
-	"github.com/fullbore/fullbore/sandbox"
+	"github.com/fullbore/fullbore/internal/sandbox"
 	"github.com/fullbore/fullbore/tunable"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fullbore/fullbore/sandbox"
+	"github.com/fullbore/fullbore/internal/sandbox"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/fullbore/fullbore/sandbox"
+	"github.com/fullbore/fullbore/internal/sandbox"
 )
 
 const systemd = "/usr/lib/systemd/systemd"

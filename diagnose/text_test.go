@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // The words that people read, for one scene of each kind.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 	"github.com/fullbore/fullbore/stat"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 )
 
 // watch gives a watcher that ends with the test.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/unit"
 )
 

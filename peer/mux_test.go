@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/transcript"
 	"github.com/fullbore/fullbore/peer/ndt7"
-	"github.com/fullbore/fullbore/transcript"
 )
 
 func TestFirstBytesTellTheProtocol(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/transcript"
+	"github.com/fullbore/fullbore/internal/transcript"
 )
 
 // Every option with every direction: what both ends counted agrees, but for what

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fullbore/fullbore/internal/transcript"
 	"github.com/fullbore/fullbore/peer/iperf3"
-	"github.com/fullbore/fullbore/transcript"
 )
 
 // Who has not logged in has no more places than without users, however many

@@ -17,7 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/fullbore/fullbore/transcript"
+	"github.com/fullbore/fullbore/internal/transcript"
 )
 
 // jsTest is what M-Lab's JavaScript client says of one test.

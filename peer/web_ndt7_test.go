@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/transcript"
 	"github.com/fullbore/fullbore/peer/ndt7"
-	"github.com/fullbore/fullbore/transcript"
 )
 
 // ndt7's tests are on the far end's one port, plain and over TLS, beside

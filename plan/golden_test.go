@@ -15,9 +15,9 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
-	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )

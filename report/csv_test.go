@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/unit"
 )

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fullbore/fullbore/diagnose"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // docs/causes.md is what --explain says; go test ./report -update writes it anew.

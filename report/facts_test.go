@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/unit"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 )
 

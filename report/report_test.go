@@ -7,7 +7,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/unit"
 )
 

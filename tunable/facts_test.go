@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // What plans and changes rely on, a line for each tunable, beside the sources' own

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 	"github.com/fullbore/fullbore/unit"
 )
 

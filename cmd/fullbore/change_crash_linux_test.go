@@ -18,8 +18,8 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/internal/sandbox"
 	"github.com/fullbore/fullbore/plan"
-	"github.com/fullbore/fullbore/sandbox"
 )
 
 // changing is a host in a sandbox that the verbs change.

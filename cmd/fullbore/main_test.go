@@ -7,8 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/fullbore/fullbore/internal/sandbox"
 	"github.com/fullbore/fullbore/lab"
-	"github.com/fullbore/fullbore/sandbox"
 )
 
 // asMain in the environment makes this test binary behave as fullbore, also in

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/flow"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )

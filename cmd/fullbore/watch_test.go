@@ -10,7 +10,7 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // watchedFlows is a look with a flow that an application limits, one that is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // What the scripts print on one host of each system, read into facts.

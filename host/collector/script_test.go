@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/tunable"
 )
 

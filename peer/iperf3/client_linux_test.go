@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 )
 
 // wired starts `iperf3 -s` on the far host of a cable; the test is on the near

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/transcript"
+	"github.com/fullbore/fullbore/internal/transcript"
 )
 
 // stock is an iperf3 server as the distribution has it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/lab/cable"
+	"github.com/fullbore/fullbore/internal/cable"
 )
 
 // The client's host vanishes without a word: its place is free within seconds,

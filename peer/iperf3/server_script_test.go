@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/transcript"
+	"github.com/fullbore/fullbore/internal/transcript"
 )
 
 // served is a server within this process, on a port of its own.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // filled has a different value in every field that the kernel has.

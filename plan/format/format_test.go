@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fullbore/fullbore/golden"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/plan"
 )
 

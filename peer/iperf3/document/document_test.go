@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // specs are one test of each kind.

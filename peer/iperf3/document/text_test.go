@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/golden"
+	"github.com/fullbore/fullbore/internal/golden"
 )
 
 // printed is the text that is written while a transfer runs.
