@@ -4,6 +4,7 @@
 package path
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/fullbore/fullbore/unit"
@@ -41,6 +42,14 @@ type MTU struct {
 	Note   string `json:"note,omitempty"` // "packets above 1400 bytes vanish without an ICMP error"
 }
 
+// String writes an MTU for people: "1500 bytes".
+func (m MTU) String() string {
+	if m.Bytes == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d bytes", m.Bytes)
+}
+
 // Capacity is the rate of the narrowest link, in IP bits per second, with its
 // uncertainty.
 type Capacity struct {
@@ -54,7 +63,19 @@ type Capacity struct {
 	Note    string    `json:"note,omitempty"`
 }
 
-// AssumedRate is used where nothing better is known (S1: "assume 100 Mb/s").
+// String writes a capacity for people, with its uncertainty.
+func (c Capacity) String() string {
+	switch {
+	case c.Assumed:
+		return fmt.Sprintf("assumed %s (not measured)", c.Rate)
+	case c.High == 0:
+		return fmt.Sprintf("at least %s", c.Low)
+	}
+	return fmt.Sprintf("%s (%s to %s)", c.Rate, c.Low, c.High)
+}
+
+// AssumedRate is used where nothing better is known: a common default of tuning
+// guides, low enough for no plan to waste much memory.
 const AssumedRate = 100 * unit.Mbps
 
 // BDP is the bandwidth-delay product of one direction, in bytes.

@@ -3,11 +3,14 @@ package path
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fullbore/fullbore/unit"
 )
 
 // brokenHelper gives what it has, in place of a far end.
@@ -100,6 +103,23 @@ func TestSummariseRTT(t *testing.T) {
 	} {
 		if got := summariseRTT(c.times, 4, methodEcho); got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.times, got, c.want)
+		}
+	}
+}
+
+func TestEstimateInWords(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want string
+	}{
+		{Capacity{Rate: 100 * unit.Mbps, Assumed: true, High: unit.Gbps}, "assumed 100 Mb/s (not measured)"},
+		{Capacity{Rate: unit.Gbps, Low: 900 * unit.Mbps}, "at least 900 Mb/s"},
+		{Capacity{Rate: unit.Gbps, Low: 900 * unit.Mbps, High: 1100 * unit.Mbps}, "1 Gb/s (900 Mb/s to 1.1 Gb/s)"},
+		{MTU{}, "unknown"},
+		{MTU{Bytes: 1500}, "1500 bytes"},
+	} {
+		if got := fmt.Sprint(c.of); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

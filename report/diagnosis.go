@@ -10,7 +10,6 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/printable"
-	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -23,7 +22,7 @@ func Diagnosis(w io.Writer, x *examine.Examination, style Style) {
 	e, d := &x.Evidence, &x.Diagnosis
 	if way := e.Path.Way(e.Direction == bulk.Reverse); way != nil {
 		s.row("path", fmt.Sprintf("RTT %s, capacity %s, holds %s",
-			unit.Milliseconds(e.Path.RTT.Min), tune.DescribeCapacity(way.Capacity), e.Path.BDP(*way)))
+			unit.Milliseconds(e.Path.RTT.Min), way.Capacity, e.Path.BDP(*way)))
 	}
 	if e.Transfer != nil {
 		s.row("goodput", e.Transfer.Goodput(e.Direction).String())

@@ -80,7 +80,7 @@ func describePath(r *tune.Result) string {
 		return ""
 	}
 	way := r.Path.Way(r.Direction == bulk.Reverse)
-	return fmt.Sprintf(": RTT %s, capacity %s", unit.Milliseconds(r.Path.RTT.Min), tune.DescribeCapacity(way.Capacity))
+	return fmt.Sprintf(": RTT %s, capacity %s", unit.Milliseconds(r.Path.RTT.Min), way.Capacity)
 }
 
 func describeFigure(f tune.Figure, latency float64) string {

@@ -264,28 +264,9 @@ func (t *tuning) probe(ctx context.Context) error {
 	way := t.way()
 	t.meter.way = way
 	t.o.Watch.Result(fmt.Sprintf("RTT %s, capacity %s, MTU %s, bandwidth-delay product %s",
-		unit.Milliseconds(estimate.RTT.Min), DescribeCapacity(way.Capacity), describeMTU(way.MTU), estimate.BDP(way)))
+		unit.Milliseconds(estimate.RTT.Min), way.Capacity, way.MTU, estimate.BDP(way)))
 	return nil
 }
 
 // way is the direction of the path that is being tuned.
 func (t *tuning) way() path.Direction { return *t.path.Way(t.o.Direction == bulk.Reverse) }
-
-// DescribeCapacity writes a capacity with its uncertainty.
-func DescribeCapacity(c path.Capacity) string {
-	switch {
-	case c.Assumed:
-		return fmt.Sprintf("assumed %s (not measured)", c.Rate)
-	case c.High == 0:
-		return fmt.Sprintf("at least %s", c.Low)
-	default:
-		return fmt.Sprintf("%s (%s to %s)", c.Rate, c.Low, c.High)
-	}
-}
-
-func describeMTU(m path.MTU) string {
-	if m.Bytes == 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%d bytes", m.Bytes)
-}
