@@ -201,7 +201,8 @@ func TestIntegrationClosedTerminal(t *testing.T) {
 	c := newChanging(t)
 	const name = "net.ipv4.tcp_rmem"
 	term := openTerminal(t, 200, 24)
-	shell := exec.Command("/bin/sh", "-c", `"$0" apply "$1" --confirm-within 5s; read line`, self(t), c.plan)
+	// The end of its input reaches a shell before the hang-up does: it waits for both.
+	shell := exec.Command("/bin/sh", "-c", `"$0" apply "$1" --confirm-within 5s; read line; exec sleep 60`, self(t), c.plan)
 	term.run(t, shell)
 	term.awaits(t, "keep it")
 	applied := c.value(name)
