@@ -43,12 +43,21 @@ func (m *maker) arrange(changes []Change) []Change {
 }
 
 // same says whether both change the same tunable of the same host.
-func (c Change) same(other Change) bool { return c.Host == other.Host && c.Tunable == other.Tunable }
+func (c Change) same(other Change) bool { return c.onHostOf(other) && c.Tunable == other.Tunable }
+
+// onHostOf says whether both are for one host. Two hosts may go by one name, so
+// that names count only where a role is not known.
+func (c Change) onHostOf(other Change) bool {
+	if c.Role != "" && other.Role != "" {
+		return c.Role == other.Role
+	}
+	return c.Host == other.Host
+}
 
 // before says whether a must be made before b.
 func (m *maker) before(a, b Change) bool {
 	entry := m.entry(b)
-	if a.Host != b.Host || entry == nil {
+	if !a.onHostOf(b) || entry == nil {
 		return false
 	}
 	base, of := tunable.Split(a.Tunable)

@@ -48,7 +48,7 @@ func (m *maker) chain(h *host.Facts, name, value, why string, depth int) []Chang
 		m.note("Nothing is planned for %s: %v.", h.Name, err)
 		return nil
 	}
-	return append(first, Change{Host: h.Name, Tunable: name, From: present, To: value, Why: why, Source: source(entry)})
+	return append(first, Change{Role: m.roleOf(h), Host: h.Name, Tunable: name, From: present, To: value, Why: why, Source: source(entry)})
 }
 
 // whose says of a scope why a value that belongs to it may be read-only.

@@ -243,3 +243,26 @@ func TestMost(t *testing.T) {
 		t.Errorf("planned %q, with notes %q", brief(p), p.Notes)
 	}
 }
+
+// TestHostsOfOneName: two hosts may go by one name; each keeps its own changes.
+func TestHostsOfOneName(t *testing.T) {
+	in := Input{Path: between(1e9, 150_000_000), Sender: facts(t, "linux6.1"), Receiver: facts(t, "solaris10")}
+	in.Sender.Name, in.Receiver.Name = "db", "db"
+	in.Sender.Memory, in.Receiver.Memory = 64<<30, 64<<30
+	var receiver []Change
+	for _, s := range Make(in).Steps {
+		for _, c := range s.Changes {
+			if c.Tunable == "tcp_recv_hiwat" {
+				receiver = append(receiver, c)
+			}
+		}
+	}
+	if len(receiver) != 1 {
+		t.Fatalf("the receiver's buffer is planned %d times", len(receiver))
+	}
+	receiver[0].To = "1048576"
+	in.Receiver.Tunables["tcp_recv_hiwat"] = "1048576"
+	if next := Double(Step{Changes: receiver}, in); next == nil {
+		t.Error("the receiver's buffer is not doubled: it was looked up on the sender")
+	}
+}

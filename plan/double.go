@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/tunable"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -21,7 +20,7 @@ func Double(step Step, in Input) *Step {
 	step.Changes = m.arrange(append(m.solarisAbove(step.Changes), step.Changes...))
 	grown := false
 	for _, c := range step.Changes {
-		h := find(c.Host, in)
+		h := in.HostOf(c)
 		if h == nil {
 			continue
 		}
@@ -39,7 +38,7 @@ func Double(step Step, in Input) *Step {
 		if device := h.Most[c.Tunable]; device > 0 {
 			most = min(most, device)
 		}
-		if room := roomFor(h, t, c.Tunable, append(slices.Clone(step.Changes), next.Changes...)); room > 0 {
+		if room := in.roomFor(h, t, c.Tunable, append(slices.Clone(step.Changes), next.Changes...)); room > 0 {
 			most = min(most, int64(room))
 		}
 		if now <= 0 || now >= most {
@@ -55,7 +54,7 @@ func Double(step Step, in Input) *Step {
 		} else {
 			grown = true
 		}
-		next.Changes = append(next.Changes, Change{Host: c.Host, Tunable: c.Tunable, From: c.To, To: withLast(c.To, twice), Why: why, Source: c.Source})
+		next.Changes = append(next.Changes, Change{Role: c.Role, Host: c.Host, Tunable: c.Tunable, From: c.To, To: withLast(c.To, twice), Why: why, Source: c.Source})
 	}
 	if !grown {
 		return nil
@@ -69,13 +68,4 @@ func amount(t *tunable.Tunable, n int64) string {
 		return unit.Size(n).String()
 	}
 	return strings.TrimSpace(fmt.Sprint(n, " ", t.Unit))
-}
-
-func find(name string, in Input) *host.Facts {
-	for _, h := range []*host.Facts{in.Sender, in.Receiver} {
-		if h != nil && h.Name == name {
-			return h
-		}
-	}
-	return nil
 }

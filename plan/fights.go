@@ -30,7 +30,7 @@ func (m *maker) changed(h *host.Facts) []string {
 	var names []string
 	for _, i := range m.ideas {
 		for _, c := range i.Changes {
-			if base, _ := tunable.Split(c.Tunable); c.Host == h.Name && !slices.Contains(names, base) {
+			if base, _ := tunable.Split(c.Tunable); m.HostOf(c) == h && !slices.Contains(names, base) {
 				names = append(names, base)
 			}
 		}

@@ -229,7 +229,7 @@ func checkPlan(in Input, p *Plan) error {
 			return fmt.Errorf("step without changes, idea or risk: %+v", s)
 		}
 		for i, c := range s.Changes {
-			h := find(c.Host, in)
+			h := in.HostOf(c)
 			if h == nil || h.Forwards {
 				return fmt.Errorf("change on a host that is none of ours: %+v", c)
 			}
@@ -239,7 +239,7 @@ func checkPlan(in Input, p *Plan) error {
 			entry, _ := tunable.Lookup(h.OS, c.Tunable)
 			for _, later := range s.Changes[i+1:] {
 				base, _ := tunable.Split(later.Tunable)
-				if later.Host == c.Host && slices.Contains(entry.After, base) {
+				if later.onHostOf(c) && slices.Contains(entry.After, base) {
 					return fmt.Errorf("%s is set before %s, in the wrong order", c.Tunable, later.Tunable)
 				}
 			}

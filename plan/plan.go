@@ -29,9 +29,19 @@ type Step struct {
 	Risk      string    `json:"risk,omitempty"`
 }
 
+// Role is a host's part in the planned direction of a path.
+type Role string
+
+// The roles.
+const (
+	Sender   Role = "sender"
+	Receiver Role = "receiver"
+)
+
 // Change sets one tunable on one host.
 type Change struct {
-	Host    string `json:"host"`    // host name, as in host.Facts
+	Role    Role   `json:"-"`       // which host of the Input it is for; "": only its name is known, as in a plan that was read from a file
+	Host    string `json:"host"`    // its name, for people, as in host.Facts
 	Tunable string `json:"tunable"` // catalogue name
 	From    string `json:"from"`
 	To      string `json:"to"`
@@ -56,6 +66,30 @@ type Input struct {
 
 	Connections int      // that each host serves at once, for what their buffers take of its memory; 0: Streams
 	Workload    Workload // what the connections carry; "": bulk data of any program
+}
+
+// HostOf gives the facts of the host that a change is for, nil if it is neither
+// end's.
+func (in *Input) HostOf(c Change) *host.Facts {
+	ends := map[Role]*host.Facts{Sender: in.Sender, Receiver: in.Receiver}
+	if c.Role != "" {
+		return ends[c.Role]
+	}
+	for _, role := range []Role{Sender, Receiver} {
+		if h := ends[role]; h != nil && h.Name == c.Host {
+			return h
+		}
+	}
+	return nil
+}
+
+// roleOf is the part of one of the input's hosts. One that is both ends is the
+// sender.
+func (in *Input) roleOf(h *host.Facts) Role {
+	if h == in.Receiver && h != in.Sender {
+		return Receiver
+	}
+	return Sender
 }
 
 // Workload is a kind of traffic that has tunables of its own.

@@ -390,7 +390,7 @@ func TestPlanProperties(t *testing.T) {
 				t.Fatalf("empty step: %+v", s)
 			}
 			for _, c := range s.Changes {
-				h := find(c.Host, in)
+				h := in.HostOf(c)
 				entry, ok := tunable.Lookup("linux", c.Tunable)
 				switch {
 				case !ok || h == nil || h.Forwards:
@@ -409,7 +409,7 @@ func TestPlanProperties(t *testing.T) {
 			}
 			for next := Double(s, in); next != nil; next = Double(*next, in) {
 				for i, c := range next.Changes {
-					h := find(c.Host, in)
+					h := in.HostOf(c)
 					bound := memoryBound(h, in.Streams)
 					if to := unit.Size(number(c.To, len(strings.Fields(c.To))-1)); tunable.Lowers(c.From, c.To) || to > mostBuffer || bound > 0 && to > bound {
 						t.Fatalf("doubling %d goes too far: %+v", i, c)

@@ -72,7 +72,7 @@ func checkReturn(in Input, p *Plan) error {
 		var mine []Change
 		for _, s := range p.Steps {
 			for _, c := range s.Changes {
-				if c.Host == h.Name {
+				if in.HostOf(c) == h {
 					mine = append(mine, c)
 				}
 			}

@@ -68,7 +68,7 @@ func (m *maker) interrupts(s Step) string {
 
 // entry is what the catalogue has of a change's tunable, nil if nothing.
 func (m *maker) entry(c Change) *tunable.Tunable {
-	if h := find(c.Host, m.Input); h != nil {
+	if h := m.HostOf(c); h != nil {
 		if t, ok := tunable.Lookup(h.OS, c.Tunable); ok {
 			return t
 		}

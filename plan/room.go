@@ -9,7 +9,7 @@ import (
 // Needs says whether a change on a host could not stand without another one there,
 // since that makes the room for it.
 func Needs(h *host.Facts, c, other Change) bool {
-	if h == nil || c.Host != other.Host {
+	if h == nil || !c.onHostOf(other) {
 		return false
 	}
 	t, ok := tunable.Lookup(h.OS, c.Tunable)
@@ -27,14 +27,14 @@ func Needs(h *host.Facts, c, other Change) bool {
 // roomFor is the most that a tunable may become once so many changes are made,
 // the last of each tunable counting: what bounds it, of kern.ipc.maxsockbuf 8/9,
 // and for that itself the pool of clusters. 0: nothing bounds it.
-func roomFor(h *host.Facts, t *tunable.Tunable, name string, made []Change) unit.Size {
+func (in *Input) roomFor(h *host.Facts, t *tunable.Tunable, name string, made []Change) unit.Size {
 	if name == maxsockbuf {
 		return macosPool(h)
 	}
 	bound, most := boundary(h, t, name)
 	room := unit.Size(most)
 	for _, c := range made {
-		if c.Host == h.Name && c.Tunable == bound {
+		if in.HostOf(c) == h && c.Tunable == bound {
 			room = unit.Size(number(c.To, 0))
 		}
 	}

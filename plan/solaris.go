@@ -142,7 +142,7 @@ func (m *maker) solarisLimits(h *host.Facts, n solarisNames, buffer unit.Size, i
 func (m *maker) solarisAbove(changes []Change) []Change {
 	var above []Change
 	for _, c := range changes {
-		h := find(c.Host, m.Input)
+		h := m.HostOf(c)
 		if h == nil || h.OS != "solaris" && h.OS != "illumos" {
 			continue
 		}
@@ -152,7 +152,7 @@ func (m *maker) solarisAbove(changes []Change) []Change {
 		}
 		for _, name := range []string{n.most, n.cwnd} {
 			t, now := m.settable(h, name), present(h, name)
-			limit := Change{Host: h.Name, Tunable: name, From: number64(now), To: number64(now), Why: "without it, larger buffers are refused or have no effect"}
+			limit := Change{Role: c.Role, Host: h.Name, Tunable: name, From: number64(now), To: number64(now), Why: "without it, larger buffers are refused or have no effect"}
 			if t == nil || now <= 0 || 2*greatest(c.To) <= int64(now) || slices.ContainsFunc(slices.Concat(above, changes), limit.same) {
 				continue
 			}
