@@ -187,7 +187,7 @@ func loadedRTT(senders []Stream) (*Spread, time.Duration) {
 	var all []time.Duration
 	least := time.Duration(0)
 	for _, s := range senders {
-		samples := s.measured()
+		samples := s.Measured()
 		for i, sample := range samples {
 			if i > 0 && sample.TCP.RTT > 0 && sample.TCP.State != StateClosed {
 				all = append(all, time.Duration(sample.TCP.RTT)*time.Microsecond)

@@ -67,9 +67,11 @@ const (
 // has says whether the kernel told the field that ends there.
 func (t *TCPInfo) has(end int) bool { return t.Length >= end }
 
-// measured are the samples of the measured time, from the one that is nearest to
-// its beginning: counters are told from there.
-func (s *Stream) measured() []Sample {
+// Measured are the samples of the measured time. The first one is the base from
+// which counters are told: of the last sample before the measured time and the
+// first one in it, that which is nearer to its beginning. It is empty if no
+// sample was taken in the measured time.
+func (s *Stream) Measured() []Sample {
 	for i := range s.Samples {
 		switch {
 		case s.Samples[i].Omitted:
@@ -87,7 +89,7 @@ func (s *Stream) measured() []Sample {
 func grown[N uint16 | uint32 | uint64](streams []Stream, end int, counter func(*TCPInfo) N) *int64 {
 	var sum int64
 	for i := range streams {
-		samples := streams[i].measured()
+		samples := streams[i].Measured()
 		if len(samples) < 2 {
 			return nil
 		}
@@ -131,7 +133,7 @@ func ratio(a, b int64) float64 {
 func series(streams []Stream, count func(*TCPInfo) (data, back uint32)) []ACKPoint {
 	from, to := time.Duration(-1), time.Duration(0)
 	for i := range streams {
-		samples := streams[i].measured()
+		samples := streams[i].Measured()
 		if from < 0 || samples[0].At < from {
 			from = samples[0].At
 		}
@@ -151,7 +153,7 @@ func series(streams []Stream, count func(*TCPInfo) (data, back uint32)) []ACKPoi
 	of := func(at time.Duration) time.Duration { return max(0, at-from-1-width/20) / width }
 	bins := make([]bin, of(to)+1)
 	for i := range streams {
-		samples := streams[i].measured()
+		samples := streams[i].Measured()
 		for j := range samples[1:] {
 			was, now := &samples[j], &samples[j+1]
 			if now.At <= from {
@@ -197,7 +199,7 @@ func repeated(senders []Stream) *Repeated {
 		r.Segments = told(senders)
 	}
 	for i := range senders {
-		for _, sample := range senders[i].measured() {
+		for _, sample := range senders[i].Measured() {
 			if degree := int(sample.TCP.Reordering); degree > 0 && (r.Reordering == nil || degree > *r.Reordering) {
 				r.Reordering = &degree
 			}
@@ -228,7 +230,7 @@ func arrived(receivers []Stream) *Arrived {
 	a := Arrived{OutOfOrder: grown(receivers, tcpRcvOooPack, func(t *TCPInfo) uint32 { return t.RcvOooPack })}
 	var rtts []time.Duration
 	for i := range receivers {
-		for _, sample := range receivers[i].measured() {
+		for _, sample := range receivers[i].Measured() {
 			if sample.TCP.RcvRTT > 0 {
 				rtts = append(rtts, time.Duration(sample.TCP.RcvRTT)*time.Microsecond)
 			}
@@ -253,7 +255,7 @@ func arrived(receivers []Stream) *Arrived {
 func waited(senders []Stream) *Waited {
 	var busy, window, buffer, all float64
 	for i := range senders {
-		samples := senders[i].measured()
+		samples := senders[i].Measured()
 		if len(samples) < 2 {
 			return nil
 		}

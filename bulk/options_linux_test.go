@@ -217,10 +217,31 @@ func TestSamplesAreReal(t *testing.T) {
 	if client.Counters["Tcp.OutSegs"] == 0 {
 		t.Errorf("counters: %v", client.Counters)
 	}
+	if client.Measured["Tcp.OutSegs"] == 0 {
+		t.Errorf("counters of the measured time: %v", client.Measured)
+	}
 	if i := slices.IndexFunc(client.Links, func(l host.LinkDelta) bool { return l.Used }); i != 0 || client.Links[0].TxBytes < received.Bytes {
 		t.Errorf("links: %+v", client.Links)
 	}
 	if client.Memory == nil || client.Memory.Used <= 0 {
 		t.Errorf("memory: %+v", client.Memory)
+	}
+}
+
+// Counters of the measured time have what the transfer did in it, and not what it
+// did before.
+func TestMeasuredCounters(t *testing.T) {
+	spec := Spec{Direction: Forward, Streams: 1, Omit: 300 * time.Millisecond, Duration: 300 * time.Millisecond, Interval: 10 * time.Millisecond}
+	client, server := transferOver(t, spec)
+	if client.err != nil || server.err != nil {
+		t.Fatalf("client: %v, server: %v", client.err, server.err)
+	}
+	sent := client.Streams[0]
+	in := sent.Measured()[1:] // the base may be a look before the measured time
+	least := Grown(in, func(t *TCPInfo) uint32 { return t.DataSegsOut })
+	before := int64(sent.Samples[len(sent.Samples)-len(in)-2].TCP.DataSegsOut)
+	whole, measured := client.Counters["Tcp.OutSegs"], client.Measured["Tcp.OutSegs"]
+	if measured < least || whole-measured < before/2 {
+		t.Errorf("%d segments in all, %d of them in the measured time: samples have %d in it and %d before it", whole, measured, least, before)
 	}
 }

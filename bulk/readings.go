@@ -15,6 +15,7 @@ import (
 type Readings struct {
 	flows    [][2]netip.Addr // local and remote
 	counters map[string]int64
+	measured map[string]int64 // counters when the measured time began
 	links    host.Links
 	memory   *host.TCPMemory // with the most that was in use since
 	looked   time.Time
@@ -31,6 +32,7 @@ func Read(conns []Conn) *Readings {
 		}
 	}
 	r.counters, _ = host.Counters()
+	r.measured = r.counters
 	r.links, _ = host.ReadLinks(r.flows...)
 	r.look()
 	return r
@@ -80,10 +82,19 @@ func (r *Readings) look() {
 	r.memory, r.looked = &now, time.Now()
 }
 
+// Begin notes where the counters stand when the measured time begins, if that is
+// later than the transfer.
+func (r *Readings) Begin() { r.measured, _ = host.Counters() }
+
 // Since adds to end what has changed since r.
 func (r *Readings) Since(end *End) {
-	if now, err := host.Counters(); err == nil && r.counters != nil {
-		end.Counters = host.Delta(r.counters, now)
+	if now, err := host.Counters(); err == nil {
+		if r.counters != nil {
+			end.Counters = host.Delta(r.counters, now)
+		}
+		if r.measured != nil {
+			end.Measured = host.Delta(r.measured, now)
+		}
 	}
 	if now, err := host.ReadLinks(r.flows...); err == nil && r.links != nil {
 		end.Links = now.Since(r.links)

@@ -23,14 +23,15 @@ type Latency struct {
 
 // End is what one end recorded of a transfer.
 type End struct {
-	Host     string           `json:"host"`               // host name
-	Software string           `json:"software,omitempty"` // if not fullbore: "iperf3", "ndt7"; then little more than the bytes of each stream is known
-	Streams  []Stream         `json:"streams"`            // those this end sent or received on
-	CPU      CPU              `json:"cpu"`                // over the measured time
-	Counters map[string]int64 `json:"counters,omitempty"` // changes of kernel counters from beginning to end, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", ...
-	Links    []host.LinkDelta `json:"links,omitempty"`    // what each interface carried and lost from beginning to end; nil: the system does not tell
-	Memory   *host.TCPMemory  `json:"memory,omitempty"`   // with the most that was in use from beginning to end; nil: the system does not tell
-	Error    string           `json:"error,omitempty"`    // why it ended early; what was measured so far still stands
+	Host     string           `json:"host"`                        // host name
+	Software string           `json:"software,omitempty"`          // if not fullbore: "iperf3", "ndt7"; then little more than the bytes of each stream is known
+	Streams  []Stream         `json:"streams"`                     // those this end sent or received on
+	CPU      CPU              `json:"cpu"`                         // over the measured time
+	Counters map[string]int64 `json:"counters,omitempty"`          // changes of kernel counters from beginning to end, by "Tcp.RetransSegs", "TcpExt.TCPTimeouts", ...
+	Measured map[string]int64 `json:"measured_counters,omitempty"` // the same from the beginning of the measured time on; nil: not known
+	Links    []host.LinkDelta `json:"links,omitempty"`             // what each interface carried and lost from beginning to end; nil: the system does not tell
+	Memory   *host.TCPMemory  `json:"memory,omitempty"`            // with the most that was in use from beginning to end; nil: the system does not tell
+	Error    string           `json:"error,omitempty"`             // why it ended early; what was measured so far still stands
 }
 
 // Stream is one TCP connection as one end saw it.

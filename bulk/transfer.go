@@ -205,6 +205,7 @@ func (t *transfer) settled() bool {
 		// The last reading is of the start: it is kept where it is nearer.
 		if began := t.began(); now-began < began {
 			t.cpu, _ = host.ReadCPU()
+			t.readings.Begin()
 		}
 	}
 	t.sending, t.receiving = sending, receiving

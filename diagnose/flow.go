@@ -7,24 +7,20 @@ import (
 	"github.com/fullbore/fullbore/stat"
 )
 
-// flow is one stream with its measured samples picked out.
+// flow is one stream with its measured samples picked out, as [bulk.Stream.Measured]
+// has them.
 type flow struct {
 	*bulk.Stream
-	measured []bulk.Sample
-	base     *bulk.Sample // the last sample before the measured time: counters are taken from there
+	measured []bulk.Sample // without the base, unless there is no other
+	base     *bulk.Sample  // counters are taken from there
 }
 
 func flows(streams []bulk.Stream) []flow {
 	out := make([]flow, 0, len(streams))
 	for i := range streams {
-		s := &streams[i]
-		f := flow{Stream: s}
-		for j := range s.Samples {
-			if !s.Samples[j].Omitted {
-				f.measured = s.Samples[j:]
-				f.base = &s.Samples[max(0, j-1)]
-				break
-			}
+		f := flow{Stream: &streams[i]}
+		if samples := f.Measured(); len(samples) > 0 {
+			f.base, f.measured = &samples[0], samples[min(1, len(samples)-1):]
 		}
 		out = append(out, f)
 	}

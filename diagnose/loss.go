@@ -11,7 +11,10 @@ import (
 // several streams lose far more where a bucket or a queue overflows.
 const notableLoss = 0.002
 
-// loss is what the sender saw of loss in the measured time.
+// loss is what the sender saw of loss in the measured time. Where the kernel's
+// counters of loss events are known of the whole transfer only, so are events,
+// rate and clumped: events and the segments that they are divided by always
+// cover the same time.
 type loss struct {
 	packets  float64       // retransmitted
 	share    float64       // retransmitted bytes of all sent bytes
@@ -27,28 +30,33 @@ var recoveries = []string{"TcpExt.TCPSackRecovery", "TcpExt.TCPRenoRecovery", "T
 
 func (v *view) findLoss() loss {
 	var l loss
-	l.packets = sum(v.senders, func(f flow) float64 {
-		return f.delta(func(t *bulk.TCPInfo) uint64 { return uint64(t.TotalRetrans) })
-	})
+	l.packets = v.grown(func(t *bulk.TCPInfo) uint32 { return t.TotalRetrans })
+	segments := v.grown(func(t *bulk.TCPInfo) uint32 { return t.DataSegsOut })
 	resent := sum(v.senders, func(f flow) float64 {
 		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesRetrans })
 	})
 	bytes := sum(v.senders, func(f flow) float64 {
 		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesSent })
 	})
-	segments := sum(v.senders, func(f flow) float64 {
-		return f.delta(func(t *bulk.TCPInfo) uint64 { return uint64(t.DataSegsOut) })
-	})
 	l.share = ratio(resent, bytes)
 	if l.packets == 0 {
 		return l
 	}
-	l.events = l.packets // an upper bound; the counters, where there are any, also count other connections
-	if counted := v.recoveries(); counted > 0 && counted <= l.packets {
+	// Every packet an event is the most it can be. A host's counters also count its
+	// other connections: more events than packets are not of this transfer.
+	packets := l.packets
+	l.events = packets
+	if counters := v.end(true).Measured; counters != nil {
+		if counted := reactions(counters); counted > 0 && counted <= packets {
+			l.events, l.sawCause = counted, true
+		}
+	} else if counted, ever := reactions(v.end(true).Counters), v.resentEver(); counted > 0 && counted <= ever {
 		l.events, l.sawCause = counted, true
+		packets = ever
+		_, segments = v.lossEver()
 	}
 	l.rate = ratio(l.events, segments)
-	l.clumped = ratio(l.packets, l.events)
+	l.clumped = ratio(packets, l.events)
 
 	var before []float64
 	for _, f := range v.senders {
@@ -76,7 +84,7 @@ func (v *view) lossEver() (events, segments float64) {
 			segments += float64(f.Samples[n-1].TCP.DataSegsOut)
 		}
 	}
-	if counted := v.recoveries(); counted > 0 && counted < events {
+	if counted := reactions(v.end(true).Counters); counted > 0 && counted < events {
 		events = counted
 	}
 	return events, segments
@@ -93,14 +101,20 @@ func (v *view) resentEver() float64 {
 	})
 }
 
-// recoveries is how often the sending host's kernel reacted to loss, over the
-// whole transfer and by all its connections; 0 where it does not tell.
-func (v *view) recoveries() float64 {
+// reactions is how often a host's kernel reacted to loss, by all its connections;
+// 0 where it does not tell.
+func reactions(counters map[string]int64) float64 {
 	counted := 0.0
 	for _, name := range recoveries {
-		counted += float64(max(0, v.end(true).Counters[name]))
+		counted += float64(max(0, counters[name]))
 	}
 	return counted
+}
+
+// grown is by how much a counter of 32 bits grew over the measured time, at all
+// senders.
+func (v *view) grown(counter func(*bulk.TCPInfo) uint32) float64 {
+	return sum(v.senders, func(f flow) float64 { return float64(bulk.Grown(f.Measured(), counter)) })
 }
 
 func (v *view) lostEver() bool {

@@ -75,6 +75,7 @@ func (r *Running) sample() {
 			if cpu, err := host.ReadCPU(); err == nil {
 				r.cpu = &cpu
 			}
+			r.readings.Begin()
 		case <-over.C:
 			r.fall()
 		case <-ticker.C:
