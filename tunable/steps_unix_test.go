@@ -19,7 +19,7 @@ var prints = map[string]string{
 		"\ttx-tcp-segmentation: off\ngeneric-segmentation-offload: off [requested on]\ngeneric-receive-offload: on\nlarge-receive-offload: off [fixed]\n",
 	"ethtool -a": "Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\toff\nTX:\t\ton\nRX negotiated: on\nTX negotiated: off\n",
 	"tc qdisc":   "qdisc mq 0: root \nqdisc fq_codel 0: parent :4 limit 10240p flows 1024\n",
-	"ip route":   "198.18.0.0/15 via 192.0.2.1 dev eth0 metric 100 advmss 1440 congctl lock bbr \n",
+	"ip -4":      "198.18.0.0/15 via 192.0.2.1 dev eth0 metric 100 advmss 1440 congctl lock bbr \n",
 	"findmnt -n": "rw,relatime,vers=4.2,rsize=1048576,wsize=524288,namlen=255,hard,proto=tcp,nconnect=4,max_connect=8,timeo=600\n",
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/plan/format"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -182,23 +183,32 @@ func (t *tuning) advise(a Advice) {
 // adviseStep turns a step that tune does not make into commands for the
 // administrators of those of its hosts that may be advised.
 func (t *tuning) adviseStep(step plan.Step, may func(host string) bool) {
-	commands := map[string][]string{}
+	changes := map[string][]plan.Change{}
 	var order []string
 	for _, ch := range step.Changes {
 		if !may(ch.Host) {
 			continue
 		}
-		if commands[ch.Host] == nil {
+		if changes[ch.Host] == nil {
 			order = append(order, ch.Host)
 		}
-		commands[ch.Host] = append(commands[ch.Host], fmt.Sprintf("sysctl -w %s='%s'", ch.Tunable, ch.To))
+		changes[ch.Host] = append(changes[ch.Host], ch)
 	}
 	for _, name := range order {
-		says := "to " + step.Idea + ", its administrator is to run"
+		todo := format.Advise(t.hosts.find(name).facts, changes[name])
+		says := "to " + step.Idea + ", its administrator is to "
+		switch {
+		case len(todo.ByHand) == 0:
+			says += "run"
+		case len(todo.Commands) == 0:
+			says += "set by hand: " + strings.Join(todo.ByHand, "; ")
+		default:
+			says += "set by hand: " + strings.Join(todo.ByHand, "; ") + "; and to run"
+		}
 		if step.Predicted > 0 {
 			says += fmt.Sprintf(" (predicted: %s)", step.Predicted)
 		}
-		t.advise(Advice{Host: name, Says: says, Commands: commands[name]})
+		t.advise(Advice{Host: name, Says: says, Commands: todo.Commands})
 	}
 }
 
@@ -221,7 +231,7 @@ func (t *tuning) adviseUnseen(in plan.Input) {
 		Host: t.hosts.far.name,
 		Says: fmt.Sprintf("its buffer maximum is too small for this path: on Linux, let the third value of %s be at least %d (%s); its administrator is to run", name, most, most),
 		Commands: []string{
-			fmt.Sprintf(`sysctl -w %s="$(sysctl -n %s | awk '{print $1, $2, ($3 < %d) ? %d : $3}')"`, name, name, most, most),
+			format.RaiseUnseen(name, most),
 		},
 	})
 }

@@ -104,8 +104,8 @@ func (s *setting) psRead() string {
 
 // psSet is a command that sets the value, to outlive a boot.
 func (s *setting) psSet() string {
-	if key, name, ok := s.registry(); ok {
-		return fmt.Sprintf("Set-ItemProperty -LiteralPath %s -Name %s -Type DWord -Value $value", psString(key), psString(name))
+	if set := s.psRegistry("$value"); set != "" {
+		return set
 	}
 	if s.entry.Persist == "" || s.entry.Live != "" && s.entry.Live != s.entry.Persist {
 		if s.entry.Live == "" || s.entry.Persist == "" {
@@ -114,6 +114,15 @@ func (s *setting) psSet() string {
 		return s.inPowerShell(s.entry.Live) + "; " + s.inPowerShell(s.entry.Persist)
 	}
 	return s.inPowerShell(s.entry.Persist)
+}
+
+// psRegistry is a command that sets a value of the registry; "": it is none.
+func (s *setting) psRegistry(value string) string {
+	key, name, ok := s.registry()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("Set-ItemProperty -LiteralPath %s -Name %s -Type DWord -Value %s", psString(key), psString(name), value)
 }
 
 // psUnset takes away a value that was not there before.
@@ -141,11 +150,15 @@ var psInstance = regexp.MustCompile(`'\{instance\}'|"\{instance\}"|\{instance\}`
 
 // inPowerShell fills a template that is a command: {value} is the variable
 // $value.
-func (s *setting) inPowerShell(template string) string {
+func (s *setting) inPowerShell(template string) string { return s.inPowerShellAs(template, "$value") }
+
+// inPowerShellAs fills it with a value that the catalogue took, which needs no
+// quotes.
+func (s *setting) inPowerShellAs(template, value string) string {
 	template = fill(template, func(placeholder string) string {
 		switch placeholder {
 		case "{value}":
-			return "$value"
+			return value
 		case "{instance}":
 			return placeholder
 		}
