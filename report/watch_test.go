@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/diagnose"
@@ -43,74 +42,36 @@ func watched() *flow.Snapshot {
 	}
 }
 
-func TestSelection(t *testing.T) {
-	prefix := netip.MustParsePrefix
-	for _, test := range []struct {
-		name string
-		Selection
-		want string // IDs in their order
-	}{
-		{"what moves, the fastest first", Selection{}, "1 3 2 6 4"},
-		{"idle too", Selection{Idle: true}, "1 3 2 6 4 5"},
-		{"by RTT", Selection{Sort: ByRTT}, "3 1 2 6 4"},
-		{"by what was sent again", Selection{Sort: ByRetransmissions}, "2 1 3 6 4"},
-		{"by process; unknown ones first", Selection{Sort: ByProcess}, "4 3 6 2 1"},
-		{"the first two", Selection{Top: 2}, "1 3"},
-		{"processes", Selection{Processes: []string{"SSH", "22"}}, "1 3"},
-		{"half a name is none", Selection{Processes: []string{"ss"}}, ""},
-		{"a far end", Selection{Remotes: []netip.Prefix{prefix("198.18.0.2/32")}}, "1"},
-		{"IPv4 on a socket for both", Selection{Remotes: []netip.Prefix{prefix("203.0.113.0/24")}}, "2"},
-		{"IPv6", Selection{Remotes: []netip.Prefix{prefix("2001:db8::/32"), prefix("fe80::/10")}}, "3 4"},
-		{"ports of either end", Selection{Ports: []uint16{443, 2049}}, "3 2 6"},
-		{"causes", Selection{Causes: []string{diagnose.RandomLoss, diagnose.SlowReceiver}}, "3 2"},
-		{"all of several conditions", Selection{Ports: []uint16{443}, Causes: []string{diagnose.RandomLoss}}, "2"},
-		{"text: process", Selection{Text: "NGI"}, "2"},
-		{"text: number of a process", Selection{Text: "[21]"}, "1"},
-		{"text: address", Selection{Text: "203.0"}, "2"},
-		{"text: port", Selection{Text: ":2049"}, "6"},
-		{"text: cause", Selection{Text: "application"}, "1"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			all := watched().Flows
-			var ids []string
-			for _, f := range test.Of(all) {
-				ids = append(ids, f.ID)
-			}
-			if d := cmp.Diff(test.want, strings.Join(ids, " ")); d != "" {
-				t.Error(d)
-			}
-			if d := cmp.Diff(watched().Flows, all, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b }), cmp.AllowUnexported(diagnose.Finding{})); d != "" {
-				t.Errorf("what is selected from has changed: %s", d)
-			}
-		})
-	}
-}
+// moving are the flows that move data, the fastest first.
+const moving = "1 3 2 6 4"
 
-// Linux keeps 15 bytes of a program's name; people type all of it.
-func TestLongName(t *testing.T) {
-	all := []flow.Flow{{Process: "prometheus-node"}, {Process: "prometheus"}}
-	for name, want := range map[string]int{"prometheus-node-exporter": 1, "prometheus-node": 1, "prometheus": 1, "prometheu": 0} {
-		s := Selection{Processes: []string{name}}
-		if got := s.Of(all); len(got) != want {
-			t.Errorf("%s: %+v", name, got)
+// chosen are flows of a look, by their IDs.
+func chosen(look *flow.Snapshot, ids string) []flow.Flow {
+	var out []flow.Flow
+	for _, id := range strings.Fields(ids) {
+		for _, f := range look.Flows {
+			if f.ID == id {
+				out = append(out, f)
+			}
 		}
 	}
+	return out
 }
 
 func TestWatch(t *testing.T) {
 	for name, test := range map[string]struct {
-		Selection
+		shown   string // IDs of flows, in their order
 		explain bool
 		change  func(*flow.Snapshot)
 	}{
-		"lines":     {},
-		"explained": {Selection: Selection{Top: 2}, explain: true},
+		"lines":     {shown: moving},
+		"explained": {shown: "1 3", explain: true},
 		"none-open": {change: func(s *flow.Snapshot) { s.Flows, s.Notes = nil, nil }},
 		"none-moves": {explain: true, change: func(s *flow.Snapshot) {
 			s.Flows, s.Notes = s.Flows[4:5], nil
 		}},
-		"none-selected": {Selection: Selection{Processes: []string{"sssh"}}},
-		"nasty": {explain: true, change: func(s *flow.Snapshot) {
+		"none-selected": {},
+		"nasty": {shown: moving, explain: true, change: func(s *flow.Snapshot) {
 			s.Flows = s.Flows[:1]
 			s.Flows[0].Process, s.Notes[0] = "a\x1b[2J", "b\x1b[2J\n"
 			s.Flows[0].Limit.Says = "c\x1b[2J"
@@ -122,10 +83,10 @@ func TestWatch(t *testing.T) {
 				test.change(look)
 			}
 			var out bytes.Buffer
-			err := Watch(&out, look, test.Of(look.Flows))
+			err := Watch(&out, look, chosen(look, test.shown))
 			if test.explain {
 				out.Reset()
-				err = WatchExplained(&out, look, test.Of(look.Flows), Style{})
+				err = WatchExplained(&out, look, chosen(look, test.shown), Style{})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -140,9 +101,8 @@ func TestWatchMetrics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			look := watched()
 			look.Flows[2].Process = "a\"b\\c\nd\xff"
-			var s Selection
 			var out bytes.Buffer
-			if err := WatchMetrics(&out, look, s.Of(look.Flows), few); err != nil {
+			if err := WatchMetrics(&out, look, chosen(look, moving), few); err != nil {
 				t.Fatal(err)
 			}
 			golden.Check(t, name+".prom", out.Bytes())
@@ -165,9 +125,8 @@ func TestWatchMetricsBounded(t *testing.T) {
 				Limit: diagnose.Finding{Cause: rapid.SampledFrom(diagnose.Causes).Draw(t, "cause").ID},
 			})
 		}
-		var s Selection
 		var out bytes.Buffer
-		if err := WatchMetrics(&out, look, s.Of(look.Flows), few); err != nil {
+		if err := WatchMetrics(&out, look, look.Flows, few); err != nil {
 			t.Fatal(err)
 		}
 		series := map[string]bool{}

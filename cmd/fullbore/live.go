@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -127,9 +127,9 @@ func (l *live) draw() {
 	l.drawn = time.Now()
 	status := ""
 	if n := len(l.rates); n > 0 {
-		status = fmt.Sprintf("  %s %s", sparkline(l.rates), unit.Rate(l.rates[n-1]))
+		status = fmt.Sprintf("  %s %s", printable.Sparkline(l.rates), unit.Rate(l.rates[n-1]))
 	}
-	_, _ = fmt.Fprintf(l.w, "\r\x1b[K%s%s", l.fit(l.phase, len([]rune(status))), status)
+	_, _ = fmt.Fprintf(l.w, "\r\x1b[K%s%s", l.fit(l.phase, printable.Width(status)), status)
 }
 
 // fit shortens text so that it shares the terminal's line with reserved columns.
@@ -138,27 +138,5 @@ func (l *live) fit(text string, reserved int) string {
 	if err != nil || width < 20 {
 		width = 80
 	}
-	runes := []rune(text)
-	if room := max(10, width-reserved-1); len(runes) > room {
-		return string(runes[:room-1]) + "…"
-	}
-	return text
-}
-
-// sparkline draws rates as bars, the highest at full height.
-func sparkline(rates []float64) string {
-	bars := []rune("▁▂▃▄▅▆▇█")
-	top := 0.0
-	for _, r := range rates {
-		top = max(top, r)
-	}
-	var b strings.Builder
-	for _, r := range rates {
-		i := 0
-		if top > 0 {
-			i = int(r / top * float64(len(bars)-1))
-		}
-		b.WriteRune(bars[max(0, min(i, len(bars)-1))])
-	}
-	return b.String()
+	return printable.Fit(text, max(10, width-reserved-1))
 }

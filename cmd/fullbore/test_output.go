@@ -43,13 +43,13 @@ func (c *outputFlags) form(app *app, title, note string) (form, error) {
 	}
 	switch {
 	case c.JSON:
-		return &asDocument{watched: watch(app), print: func(r *document.Record) error { return printJSON(app.stdout, document.New(*r)) }}, nil
+		return &asDocument{watched: newWatched(app), print: func(r *document.Record) error { return printJSON(app.stdout, document.New(*r)) }}, nil
 	case c.JSONStream:
 		return &asStream{w: app.stdout}, nil
 	case c.CSV:
-		return &asDocument{watched: watch(app), print: func(r *document.Record) error { return report.CSV(app.stdout, *r) }}, nil
+		return &asDocument{watched: newWatched(app), print: func(r *document.Record) error { return report.CSV(app.stdout, *r) }}, nil
 	case c.Prometheus:
-		return &asDocument{watched: watch(app), print: func(r *document.Record) error { return report.Prometheus(app.stdout, *r) }}, nil
+		return &asDocument{watched: newWatched(app), print: func(r *document.Record) error { return report.Prometheus(app.stdout, *r) }}, nil
 	}
 	text := &asText{w: app.stdout, rows: app.stdout, style: document.Style{Unit: unit, Verbose: c.Verbose}, every: c.Interval, note: note}
 	if title != "" {
@@ -61,7 +61,7 @@ func (c *outputFlags) form(app *app, title, note string) (form, error) {
 // watched shows progress on a terminal while stdout waits for a document.
 type watched struct{ watcher }
 
-func watch(app *app) watched { return watched{newWatcher(app.stderr, !isTerminal(app.stderr))} }
+func newWatched(app *app) watched { return watched{newWatcher(app.stderr, !isTerminal(app.stderr))} }
 
 func (w watched) begin(run string, _ document.Record) {
 	if run == "" {

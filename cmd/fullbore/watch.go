@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/watch"
 )
 
 // watchCmd shows the running flows of this host.
@@ -33,17 +35,6 @@ type watchCmd struct {
 	PrometheusFlows  int    `default:"20" placeholder:"N" help:"How many flows, and processes, have metrics of their own (${default}); the rest is in sums."`
 }
 
-// watchSchema is the version of watchDocument.
-const watchSchema = "fullbore/watch/1"
-
-// watchDocument is the JSON contract of watch (docs/json.md): flows are those
-// that are shown.
-type watchDocument struct {
-	Schema string `json:"schema"`
-	Open   int    `json:"open"` // flows there are, shown or not
-	flow.Snapshot
-}
-
 func (c *watchCmd) Run(app *app) error {
 	selection, err := c.selection()
 	if err != nil {
@@ -61,132 +52,99 @@ func (c *watchCmd) Run(app *app) error {
 		ctx, end = context.WithTimeout(ctx, c.For)
 		defer end()
 	}
-	looks := &looks{watcher: watcher, selection: selection}
+	w := &watch.Watch{Watcher: watcher, Selection: *selection, Interval: c.Interval, Count: c.Count, Notes: app.stderr}
 	if c.PrometheusListen != "" {
-		looks.exporter, err = export(c.PrometheusListen, *selection, c.PrometheusFlows, stop)
+		w.Exporter, err = watch.Export(c.PrometheusListen, *selection, c.PrometheusFlows, stop)
 		if err != nil {
-			return err
+			return &hinted{err: err, hint: "--prometheus-listen takes an address and a free port, such as 127.0.0.1:9101", code: exitFailed}
 		}
-		defer looks.exporter.Close()
-		_, _ = fmt.Fprintf(app.stderr, ".. metrics at http://%v/metrics\n", looks.exporter.at)
+		defer w.Exporter.Close()
+		_, _ = fmt.Fprintf(app.stderr, ".. metrics at http://%v/metrics\n", w.Exporter.Addr())
 	}
-	if c.Once {
-		err = c.once(ctx, app, looks)
-	} else if c.onScreen(app) {
-		err = c.screen(ctx, app, looks)
-	} else {
-		err = c.lines(ctx, app, looks)
-	}
+	err = c.show(ctx, app, w)
 	if failed := context.Cause(ctx); err == nil && ctx.Err() != nil && !errors.Is(failed, context.Canceled) && !errors.Is(failed, context.DeadlineExceeded) {
 		return failed // of what serves metrics
 	}
 	return err
 }
 
+// show watches in the way that the flags, or a terminal, ask for.
+func (c *watchCmd) show(ctx context.Context, app *app, w *watch.Watch) error {
+	switch {
+	case c.Once:
+		look, shown, err := w.Once(ctx)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return printJSON(app.stdout, watch.NewDocument(look, shown))
+		}
+		return report.WatchExplained(app.stdout, look, shown, style(app))
+	case c.JSON:
+		return w.Documents(ctx, app.stdout)
+	case c.onScreen(app):
+		return w.Screen(ctx, app.stdin, app.stdout.Writer)
+	}
+	return w.Lines(ctx, app.stdout)
+}
+
 // onScreen says whether a person looks on, with a terminal that can be drawn on.
 func (c *watchCmd) onScreen(app *app) bool {
 	in, ok := app.stdin.(*os.File)
-	return !c.JSON && ok && isTerminal(in) && isTerminal(app.stdout.Writer) && os.Getenv("TERM") != "dumb"
+	return ok && isTerminal(in) && isTerminal(app.stdout.Writer) && os.Getenv("TERM") != "dumb"
 }
 
-// once looks until verdicts can be given, and explains.
-func (c *watchCmd) once(ctx context.Context, app *app, l *looks) error {
-	look, err := l.look(ctx)
-	if err != nil {
-		return err
-	}
-	for wait := onceAfter(look.Flows); wait > 0; {
-		next := wait
-		if wait > keepsLooking {
-			next = wait / 2
-		}
-		if !sleep(ctx, next) {
-			return errors.New("interrupted before the flows were known")
-		}
-		if look, err = l.look(ctx); err != nil {
-			return err
-		}
-		wait -= next
-	}
-	shown := l.selected(look)
-	l.hint(app.stderr, look)
-	if c.JSON {
-		return printJSON(app.stdout, documentOf(look, shown))
-	}
-	return report.WatchExplained(app.stdout, look, shown, style(app))
-}
+// Looking more often costs more than it shows; a flow's state of an hour ago is
+// nothing that limits it now.
+const (
+	shortestInterval = 100 * time.Millisecond
+	longestInterval  = time.Hour
+)
 
-// keepsLooking is how long a watch goes on by itself after a look (flow.New).
-const keepsLooking = 3 * time.Second
+// mostExported flows with series of their own are far more than anyone graphs.
+const mostExported = 1000
 
-// onceAfter is how long --once takes: a second shows what flows move, and ten
-// round trips what limits them (flow.Watcher.Look). A flow with an absurd round
-// trip must not keep all others waiting.
-func onceAfter(flows []flow.Flow) time.Duration {
-	wait := time.Second
-	for i := range flows {
-		wait = max(wait, 11*flows[i].RTT)
+// selection reads the flags.
+func (c *watchCmd) selection() (*watch.Selection, error) {
+	switch {
+	case c.Interval < shortestInterval || c.Interval > longestInterval:
+		return nil, usageError("--interval: %v: use %v to %v", c.Interval, shortestInterval, longestInterval)
+	case c.For < 0 || c.For > 0 && c.For < c.Interval:
+		return nil, usageError("--for: %v ends before the first look, after %v", c.For, c.Interval)
+	case c.Count < 0:
+		return nil, usageError("--count: %d: use 1 or more", c.Count)
+	case c.Top < 0:
+		return nil, usageError("--top: %d: use 1 or more", c.Top)
+	case c.PrometheusFlows < 0 || c.PrometheusFlows > mostExported:
+		return nil, usageError("--prometheus-flows: %d: use 0 to %d", c.PrometheusFlows, mostExported)
+	case c.Once && c.PrometheusListen != "":
+		return nil, usageError("--once ends before anyone could ask for metrics: use --prometheus-listen without it")
+	case c.Once && (c.For > 0 || c.Count > 0):
+		return nil, usageError("--once is one look: use --for and --count without it")
 	}
-	return min(wait, 5*time.Second)
-}
-
-// lines writes what each look shows, for a log or another program.
-func (c *watchCmd) lines(ctx context.Context, app *app, l *looks) error {
-	if _, err := l.look(ctx); err != nil {
-		return unlessOver(ctx, err)
-	}
-	var noted []string
-	for n := 0; c.Count == 0 || n < c.Count; n++ {
-		if !sleep(ctx, c.Interval) {
-			return nil
-		}
-		look, err := l.look(ctx)
+	s := &watch.Selection{Processes: c.Process, Ports: c.Port, Causes: c.Cause, Idle: c.All, Sort: watch.Order(c.Sort), Top: c.Top}
+	for _, text := range c.Remote {
+		remote, err := watch.ParseRemote(text)
 		if err != nil {
-			return unlessOver(ctx, err)
+			return nil, usageError("--remote: %w", err)
 		}
-		shown := l.selected(look)
-		if n == 0 {
-			l.hint(app.stderr, look)
-		}
-		if c.JSON {
-			err = json.NewEncoder(app.stdout).Encode(documentOf(look, shown))
-		} else {
-			text := *look
-			if slices.Equal(text.Notes, noted) {
-				text.Notes = nil // once is enough
-			}
-			noted = slices.Clone(look.Notes)
-			err = report.Watch(app.stdout, &text, shown)
-		}
-		if err != nil {
-			return fmt.Errorf("write flows: %w", err) // nobody reads any more
+		s.Remotes = append(s.Remotes, remote)
+	}
+	for _, cause := range c.Cause {
+		if !diagnose.Known(cause) {
+			return nil, usageError("--cause: %q is not a cause: use %s", cause, strings.Join(causes(), ", "))
 		}
 	}
-	return nil
-}
-
-// unlessOver is an error that is not only the end of watching.
-func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
+	if slices.Contains(c.Port, 0) {
+		return nil, usageError("--port: 0: use 1 to 65535")
 	}
-	return nil
+	return s, nil
 }
 
-// sleep waits, and says whether watching goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+func causes() []string {
+	var out []string
+	for _, c := range diagnose.Causes {
+		out = append(out, c.ID)
 	}
-}
-
-func documentOf(look *flow.Snapshot, shown []flow.Flow) watchDocument {
-	d := watchDocument{Schema: watchSchema, Open: len(look.Flows), Snapshot: *look}
-	d.Flows = append([]flow.Flow{}, shown...) // never null
-	return d
+	return out
 }

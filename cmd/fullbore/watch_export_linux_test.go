@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fullbore/fullbore/watch"
 )
 
 // ownFlow opens a connection of this process to itself, and gives its port.
@@ -136,7 +138,7 @@ func TestWatchUnprivileged(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var seen watchDocument
+	var seen watch.Document
 	if err := json.Unmarshal(out, &seen); err != nil {
 		t.Fatal(err)
 	}

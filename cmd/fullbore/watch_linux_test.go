@@ -16,6 +16,7 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/watch"
 )
 
 // TestIntegrationWatch watches other people's programs on a path of 400 Mb/s and
@@ -104,17 +105,17 @@ func about(f flow.Flow, size unit.Size) bool {
 // busy with other things lets it wait.
 func (w *two) watch(host string, flags []string, want string, ok func([]flow.Flow) bool) []flow.Flow {
 	w.t.Helper()
-	var seen watchDocument
+	var seen watch.Document
 	for range 12 {
 		out, err := output(w.t, w.lab.Host(host), append([]string{"fullbore", "watch", "--once", "--json"}, flags...)...)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		seen = watchDocument{}
+		seen = watch.Document{}
 		if err := json.Unmarshal(out, &seen); err != nil {
 			w.t.Fatalf("%v in %s", err, out)
 		}
-		if seen.Schema != watchSchema {
+		if seen.Schema != watch.Schema {
 			w.t.Fatalf("schema %q", seen.Schema)
 		}
 		for i := range seen.Flows {

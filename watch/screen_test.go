@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"errors"
@@ -13,13 +13,12 @@ import (
 
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/internal/golden"
-	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // newScreen is a screen of some size after looks at flows.
-func newScreen(width, height int, seen ...*flow.Snapshot) *watchScreen {
-	s := &watchScreen{looks: &looks{selection: &report.Selection{}}, rates: map[string][]float64{}}
+func newScreen(width, height int, seen ...*flow.Snapshot) *screen {
+	s := &screen{watch: &Watch{}, rates: map[string][]float64{}}
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	for _, look := range seen {
 		s.Update(lookedMsg{look: look})
@@ -28,7 +27,7 @@ func newScreen(width, height int, seen ...*flow.Snapshot) *watchScreen {
 }
 
 // press presses keys: names of keys in <>, all else as it is.
-func (s *watchScreen) press(keys string) {
+func (s *screen) press(keys string) {
 	for keys != "" {
 		var m tea.KeyPressMsg
 		if name, rest, ok := strings.Cut(strings.TrimPrefix(keys, "<"), ">"); ok && keys[0] == '<' {
@@ -43,7 +42,7 @@ func (s *watchScreen) press(keys string) {
 }
 
 // shows is the screen as text.
-func (s *watchScreen) shows() string { return ansi.Strip(s.View().Content) }
+func (s *screen) shows() string { return ansi.Strip(s.View().Content) }
 
 // TestWatchScreen holds what the screen looks like.
 func TestWatchScreen(t *testing.T) {
@@ -73,7 +72,7 @@ func TestWatchScreen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScreen(test.width, test.height, test.look)
 			s.press(test.keys)
-			golden.Check(t, "watch-screen/"+test.name+".txt", s.shows()+"\n")
+			golden.Check(t, "screen/"+test.name+".txt", s.shows()+"\n")
 		})
 	}
 }
@@ -117,7 +116,7 @@ func TestWatchScreenEnds(t *testing.T) {
 		return ok
 	}
 	s := newScreen(80, 24)
-	s.most = 1
+	s.watch.Count = 1
 	if _, cmd := s.Update(lookedMsg{look: watchedFlows()}); !quits(cmd) {
 		t.Error("it goes on after --count looks")
 	}

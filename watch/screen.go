@@ -1,8 +1,9 @@
-package main
+package watch
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -11,17 +12,13 @@ import (
 
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/printable"
-	"github.com/fullbore/fullbore/report"
 )
 
-// screen shows the flows on a terminal until the user, ctx or --count ends it.
+// Screen shows the flows on a terminal until the user, ctx or Count ends it.
 // However it ends, the terminal is put back by bubbletea.
-func (c *watchCmd) screen(ctx context.Context, app *app, l *looks) error {
-	s := &watchScreen{
-		ctx: ctx, looks: l, interval: c.Interval, most: c.Count,
-		rates: map[string][]float64{}, width: 80, height: 24,
-	}
-	program := tea.NewProgram(s, tea.WithInput(app.stdin), tea.WithOutput(app.stdout.Writer), tea.WithoutSignalHandler())
+func (w *Watch) Screen(ctx context.Context, in io.Reader, out io.Writer) error {
+	s := &screen{ctx: ctx, watch: w, rates: map[string][]float64{}, width: 80, height: 24}
+	program := tea.NewProgram(s, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	done := make(chan struct{})
 	go func() {
 		select {
@@ -38,12 +35,10 @@ func (c *watchCmd) screen(ctx context.Context, app *app, l *looks) error {
 	return s.failed
 }
 
-// watchScreen is what the terminal shows, and what the keys have chosen.
-type watchScreen struct {
-	ctx      context.Context
-	looks    *looks
-	interval time.Duration
-	most     int // looks; 0: no end
+// screen is what the terminal shows, and what the keys have chosen.
+type screen struct {
+	ctx   context.Context
+	watch *Watch
 
 	latest *flow.Snapshot // nil: not looked yet
 	shown  []flow.Flow    // selected of it, sorted
@@ -72,15 +67,15 @@ type (
 )
 
 // Init begins with a first look.
-func (s *watchScreen) Init() tea.Cmd { return s.lookNow }
+func (s *screen) Init() tea.Cmd { return s.lookNow }
 
-func (s *watchScreen) lookNow() tea.Msg {
-	look, err := s.looks.look(s.ctx)
+func (s *screen) lookNow() tea.Msg {
+	look, err := s.watch.look(s.ctx)
 	return lookedMsg{look, err}
 }
 
 // Update takes in what happened.
-func (s *watchScreen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
+func (s *screen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := message.(type) {
 	case tea.WindowSizeMsg:
 		s.width, s.height = m.Width, m.Height
@@ -91,7 +86,7 @@ func (s *watchScreen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.looked(m)
 	case tea.PasteMsg:
 		if s.typing {
-			s.filter(s.looks.selection.Text + m.Content)
+			s.filter(s.watch.Selection.Text + m.Content)
 		}
 	case tea.KeyPressMsg:
 		return s, s.key(m)
@@ -100,7 +95,7 @@ func (s *watchScreen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // looked takes in a look, and asks for the next.
-func (s *watchScreen) looked(m lookedMsg) tea.Cmd {
+func (s *screen) looked(m lookedMsg) tea.Cmd {
 	if m.err != nil {
 		s.failed = unlessOver(s.ctx, m.err)
 		return tea.Quit
@@ -111,17 +106,17 @@ func (s *watchScreen) looked(m lookedMsg) tea.Cmd {
 		s.remember()
 	}
 	s.choose()
-	if s.most > 0 && s.count >= s.most {
+	if s.watch.Count > 0 && s.count >= s.watch.Count {
 		return tea.Quit
 	}
-	return tea.Tick(s.interval, func(time.Time) tea.Msg { return dueMsg{} })
+	return tea.Tick(s.watch.Interval, func(time.Time) tea.Msg { return dueMsg{} })
 }
 
 // remembered rates of a flow: as many as the widest sparkline shows.
 const remembered = 32
 
 // remember keeps the latest rates of the flows that are still there.
-func (s *watchScreen) remember() {
+func (s *screen) remember() {
 	now := make(map[string][]float64, len(s.rates))
 	for i := range s.latest.Flows {
 		f := &s.latest.Flows[i]
@@ -140,11 +135,11 @@ func (s *watchScreen) remember() {
 
 // choose applies the selection to the latest look. The cursor stays with its
 // flow, or on its row when that is gone.
-func (s *watchScreen) choose() {
+func (s *screen) choose() {
 	if s.latest == nil {
 		return
 	}
-	s.shown = s.looks.selected(s.latest)
+	s.shown = s.watch.Selection.Of(s.latest.Flows)
 	if at := slices.IndexFunc(s.shown, func(f flow.Flow) bool { return f.ID == s.cursor }); at >= 0 {
 		s.row = at
 	}
@@ -159,13 +154,13 @@ func (s *watchScreen) choose() {
 }
 
 // open keeps a copy of the flow: a snapshot's memory is used again.
-func (s *watchScreen) open(f *flow.Flow) {
+func (s *screen) open(f *flow.Flow) {
 	opened := *f
 	s.opened = &opened
 }
 
 // move moves the cursor by some rows. Until then it stays at the top.
-func (s *watchScreen) move(by int) {
+func (s *screen) move(by int) {
 	s.row += by
 	s.see()
 	if s.row < len(s.shown) {
@@ -174,7 +169,7 @@ func (s *watchScreen) move(by int) {
 }
 
 // see keeps the cursor in the table, and the table where the cursor is seen.
-func (s *watchScreen) see() {
+func (s *screen) see() {
 	s.row = max(0, min(s.row, len(s.shown)-1))
 	s.first = max(0, min(s.first, s.row, len(s.shown)-s.rows()), s.row-s.rows()+1)
 }
@@ -183,16 +178,16 @@ func (s *watchScreen) see() {
 const longestFilter = 100
 
 // filter shows only what has the text.
-func (s *watchScreen) filter(text string) {
+func (s *screen) filter(text string) {
 	if text = printable.Line(text); utf8.RuneCountInString(text) <= longestFilter {
-		s.looks.selection.Text = text
+		s.watch.Selection.Text = text
 		s.choose()
 	}
 }
 
 // order sorts by another figure; the cursor goes to the top.
-func (s *watchScreen) order(by report.Order) {
-	s.looks.selection.Sort = by
+func (s *screen) order(by Order) {
+	s.watch.Selection.Sort = by
 	s.cursor, s.row = "", 0
 	s.choose()
 }

@@ -2,8 +2,39 @@ package printable
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
+
+// Width is how many columns of a terminal text takes: some characters take two,
+// others none, escape sequences none.
+func Width(text string) int { return ansi.StringWidth(text) }
+
+// Fit cuts text to at most so many columns; 0 or less: it stays as it is.
+func Fit(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	return ansi.Truncate(text, width, "…")
+}
+
+// Sparkline draws figures as bars, a column each, the highest at full height.
+func Sparkline(figures []float64) string {
+	bars := []rune("▁▂▃▄▅▆▇█")
+	top := 0.0
+	for _, f := range figures {
+		top = max(top, f)
+	}
+	var b strings.Builder
+	for _, f := range figures {
+		i := 0
+		if top > 0 {
+			i = int(f / top * float64(len(bars)-1))
+		}
+		b.WriteRune(bars[max(0, min(i, len(bars)-1))])
+	}
+	return b.String()
+}
 
 // Wrap breaks a paragraph into lines of at most so many columns. A number stays
 // with its unit. What is longer than a line gets one of its own.
@@ -11,7 +42,7 @@ func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range withUnits(strings.Fields(text)) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if line != "" && Width(line)+1+Width(word) > width {
 			lines = append(lines, line)
 			line = ""
 		}

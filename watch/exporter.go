@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 	"github.com/fullbore/fullbore/report"
 )
 
-// exporter serves the latest look to Prometheus.
-type exporter struct {
+// Exporter serves the latest look to Prometheus.
+type Exporter struct {
 	at     net.Addr
 	server *http.Server
-	chosen report.Selection       // of the flows that have metrics
+	chosen Selection              // of the flows that have metrics
 	few    int                    // flows, and processes, with series of their own
 	text   atomic.Pointer[[]byte] // nil: there is nothing yet
 }
@@ -27,15 +27,15 @@ type exporter struct {
 // mostScrapers at once: Prometheus servers ask one at a time.
 const mostScrapers = 16
 
-// export listens on address; stop is called with the error when that fails later.
+// Export listens on address; stop is called with the error when that fails later.
 // Metrics are of the selected flows, however few of them are shown.
-func export(address string, selection report.Selection, few int, stop context.CancelCauseFunc) (*exporter, error) {
+func Export(address string, selection Selection, few int, stop context.CancelCauseFunc) (*Exporter, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &hinted{err: fmt.Errorf("serve metrics: %w", err), hint: "--prometheus-listen takes an address and a free port, such as 127.0.0.1:9101", code: exitFailed}
+		return nil, fmt.Errorf("serve metrics: %w", err)
 	}
 	selection.Top = 0
-	e := &exporter{at: listener.Addr(), chosen: selection, few: few}
+	e := &Exporter{at: listener.Addr(), chosen: selection, few: few}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", e)
 	e.server = &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 16 << 10}
@@ -47,11 +47,14 @@ func export(address string, selection report.Selection, few int, stop context.Ca
 	return e, nil
 }
 
+// Addr is where it listens.
+func (e *Exporter) Addr() net.Addr { return e.at }
+
 // Close ends the service.
-func (e *exporter) Close() { _ = e.server.Close() }
+func (e *Exporter) Close() { _ = e.server.Close() }
 
 // publish makes a look the latest one. The first look knows no rates yet.
-func (e *exporter) publish(look *flow.Snapshot) error {
+func (e *Exporter) publish(look *flow.Snapshot) error {
 	if look.Over <= 0 {
 		return nil
 	}
@@ -65,7 +68,7 @@ func (e *exporter) publish(look *flow.Snapshot) error {
 }
 
 // ServeHTTP answers with the latest look.
-func (e *exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (e *Exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	text := e.text.Load()
 	if text == nil {
 		http.Error(w, "no rates are known yet: ask again in a moment", http.StatusServiceUnavailable)

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 // explanation is the opened flow: what is known of it, what limits it, why that
 // is certain, and what to do. The last stays in sight while all else is scrolled.
-func (s *watchScreen) explanation() []string {
+func (s *screen) explanation() []string {
 	f := s.opened
 	body, action := append(s.figures(f), s.finding(f)...), s.action(f)
 	room := s.height - 3 - len(action)
@@ -31,7 +31,7 @@ func (s *watchScreen) explanation() []string {
 	if s.ended {
 		ended = "this flow has ended: what was seen last"
 	}
-	lines := append([]string{bold.Render(fit(report.Process(f)+" "+toOrFrom(f, s.width), s.width)), fit(ended, s.width)}, body...)
+	lines := append([]string{bold.Render(printable.Fit(report.Process(f)+" "+toOrFrom(f, s.width), s.width)), printable.Fit(ended, s.width)}, body...)
 	for len(lines) < s.height-1-len(action) {
 		lines = append(lines, "")
 	}
@@ -39,29 +39,29 @@ func (s *watchScreen) explanation() []string {
 	if s.scroll > 0 || below > 0 {
 		keys = fmt.Sprintf("esc back  up/down scroll (%d more below)  q quit", below)
 	}
-	return append(append(lines, action...), faint.Render(fit(keys, s.width)))
+	return append(append(lines, action...), faint.Render(printable.Fit(keys, s.width)))
 }
 
 // figures are what is known of a flow.
-func (s *watchScreen) figures(f *flow.Flow) []string {
+func (s *screen) figures(f *flow.Flow) []string {
 	rates := s.rates[f.ID]
 	return []string{
-		fit(fmt.Sprintf("rate        %-9v %s", f.Goodput, sparkline(rates[max(0, len(rates)-max(0, s.width-24)):])), s.width),
-		fit(fmt.Sprintf("RTT         %s, at least %s; %.2g %% of the bytes resent", report.RTT(f), unit.Milliseconds(f.MinRTT), 100*f.Lost), s.width),
-		fit(fmt.Sprintf("connection  %s, %s, %v since it was opened", f.State, cmp.Or(f.Congestion, "congestion control unknown"), unit.Size(f.Bytes)), s.width),
-		fit(fmt.Sprintf("from here   %s", report.Endpoint(f.Local)), s.width),
+		printable.Fit(fmt.Sprintf("rate        %-9v %s", f.Goodput, printable.Sparkline(rates[max(0, len(rates)-max(0, s.width-24)):])), s.width),
+		printable.Fit(fmt.Sprintf("RTT         %s, at least %s; %.2g %% of the bytes resent", report.RTT(f), unit.Milliseconds(f.MinRTT), 100*f.Lost), s.width),
+		printable.Fit(fmt.Sprintf("connection  %s, %s, %v since it was opened", f.State, cmp.Or(f.Congestion, "congestion control unknown"), unit.Size(f.Bytes)), s.width),
+		printable.Fit(fmt.Sprintf("from here   %s", report.Endpoint(f.Local)), s.width),
 		"",
 	}
 }
 
 // finding is what limits a flow, and the evidence as a table.
-func (s *watchScreen) finding(f *flow.Flow) []string {
-	lines := []string{bold.Render(fit(report.Limit(f)+report.Sure(f), s.width))}
+func (s *screen) finding(f *flow.Flow) []string {
+	lines := []string{bold.Render(printable.Fit(report.Limit(f)+report.Sure(f), s.width))}
 	lines = append(append(lines, s.hang("", f.Limit.Says)...), "")
 	evidence := report.EvidenceOf(&f.Limit)
 	names, values := 0, 0
 	for _, e := range evidence {
-		names, values = max(names, lipgloss.Width(e.Name)), max(values, lipgloss.Width(e.Value))
+		names, values = max(names, printable.Width(e.Name)), max(values, printable.Width(e.Value))
 	}
 	for _, e := range evidence {
 		lines = append(lines, s.hang("  "+pad(e.Name, names, false)+"  "+pad(e.Value, values, true)+"  ", e.Says)...)
@@ -70,7 +70,7 @@ func (s *watchScreen) finding(f *flow.Flow) []string {
 }
 
 // action is what to do, and what that brings.
-func (s *watchScreen) action(f *flow.Flow) []string {
+func (s *screen) action(f *flow.Flow) []string {
 	if f.Idle || f.Limit.Action == "" {
 		return nil
 	}
@@ -82,15 +82,15 @@ func (s *watchScreen) action(f *flow.Flow) []string {
 }
 
 // hang writes text behind a label, and its further lines below the first.
-func (s *watchScreen) hang(label, text string) []string {
-	indent := lipgloss.Width(label)
+func (s *screen) hang(label, text string) []string {
+	indent := printable.Width(label)
 	wrapped := lipgloss.NewStyle().Width(max(1, s.width-indent)).Render(printable.Line(text))
 	var lines []string
 	for i, line := range strings.Split(wrapped, "\n") {
 		if i > 0 {
 			label = strings.Repeat(" ", indent)
 		}
-		lines = append(lines, fit(label+strings.TrimRight(line, " "), s.width))
+		lines = append(lines, printable.Fit(label+strings.TrimRight(line, " "), s.width))
 	}
 	return lines
 }

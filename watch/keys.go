@@ -1,13 +1,11 @@
-package main
+package watch
 
 import (
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/fullbore/fullbore/report"
 )
 
 // key does what a key says, where it was pressed.
-func (s *watchScreen) key(m tea.KeyPressMsg) tea.Cmd {
+func (s *screen) key(m tea.KeyPressMsg) tea.Cmd {
 	switch key := m.String(); {
 	case key == "ctrl+c":
 		return tea.Quit
@@ -26,8 +24,8 @@ func (s *watchScreen) key(m tea.KeyPressMsg) tea.Cmd {
 }
 
 // typed edits the filter.
-func (s *watchScreen) typed(m tea.KeyPressMsg) {
-	text := []rune(s.looks.selection.Text)
+func (s *screen) typed(m tea.KeyPressMsg) {
+	text := []rune(s.watch.Selection.Text)
 	switch m.String() {
 	case "enter":
 		s.typing = false
@@ -44,7 +42,7 @@ func (s *watchScreen) typed(m tea.KeyPressMsg) {
 }
 
 // browse moves through the table.
-func (s *watchScreen) browse(key string) {
+func (s *screen) browse(key string) {
 	switch key {
 	case "up", "k":
 		s.move(-1)
@@ -68,21 +66,21 @@ func (s *watchScreen) browse(key string) {
 	case "esc":
 		s.filter("")
 	case "a":
-		s.looks.selection.Idle = !s.looks.selection.Idle
+		s.watch.Selection.Idle = !s.watch.Selection.Idle
 		s.choose()
 	case "r":
-		s.order(report.ByRate)
+		s.order(ByRate)
 	case "t":
-		s.order(report.ByRTT)
+		s.order(ByRTT)
 	case "x":
-		s.order(report.ByRetransmissions)
+		s.order(ByRetransmissions)
 	case "p":
-		s.order(report.ByProcess)
+		s.order(ByProcess)
 	}
 }
 
 // read moves through an explanation. How far it goes, drawing knows.
-func (s *watchScreen) read(key string) {
+func (s *screen) read(key string) {
 	switch key {
 	case "esc", "enter", "left", "backspace":
 		s.opened = nil

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ var (
 )
 
 // View draws the whole screen.
-func (s *watchScreen) View() tea.View {
+func (s *screen) View() tea.View {
 	draw := s.table
 	if s.opened != nil {
 		draw = s.explanation
@@ -34,7 +34,7 @@ func (s *watchScreen) View() tea.View {
 }
 
 // rows is how many flows fit: two lines are above them, one or two below.
-func (s *watchScreen) rows() int {
+func (s *screen) rows() int {
 	room := s.height - 3
 	if s.latest != nil && len(s.latest.Notes) > 0 {
 		room--
@@ -42,16 +42,16 @@ func (s *watchScreen) rows() int {
 	return max(1, room)
 }
 
-func (s *watchScreen) table() []string {
+func (s *screen) table() []string {
 	columns := s.columns()
-	lines := []string{bold.Render(fit("fullbore watch  "+s.summary(), s.width)), faint.Render(fit(titles(columns), s.width))}
+	lines := []string{bold.Render(printable.Fit("fullbore watch  "+s.summary(), s.width)), faint.Render(printable.Fit(titles(columns), s.width))}
 	for i := range s.rows() {
 		if i += s.first; i >= len(s.shown) {
 			lines = append(lines, "")
 			continue
 		}
 		f := &s.shown[i]
-		row := fit(cells(columns, f), s.width)
+		row := printable.Fit(cells(columns, f), s.width)
 		if i == s.row {
 			row = reverse.Render(pad(row, s.width, false))
 		} else if f.Idle {
@@ -60,12 +60,12 @@ func (s *watchScreen) table() []string {
 		lines = append(lines, row)
 	}
 	if s.latest != nil && len(s.latest.Notes) > 0 {
-		lines = append(lines, faint.Render(fit("note: "+printable.Line(strings.Join(s.latest.Notes, "; ")), s.width)))
+		lines = append(lines, faint.Render(printable.Fit("note: "+printable.Line(strings.Join(s.latest.Notes, "; ")), s.width)))
 	}
 	return append(lines, s.footer())
 }
 
-func (s *watchScreen) summary() string {
+func (s *screen) summary() string {
 	if s.latest == nil {
 		return "looking"
 	}
@@ -76,15 +76,15 @@ func (s *watchScreen) summary() string {
 }
 
 // footer says what keys do, or what is being typed.
-func (s *watchScreen) footer() string {
-	text := s.looks.selection.Text
+func (s *screen) footer() string {
+	text := s.watch.Selection.Text
 	switch {
 	case s.typing:
-		return fit("filter: "+text+"▏ (enter: keep, esc: none)", s.width)
+		return printable.Fit("filter: "+text+"▏ (enter: keep, esc: none)", s.width)
 	case text != "":
-		return fit("filter: "+text+"  (/: change, esc: none, enter: explain, q: quit)", s.width)
+		return printable.Fit("filter: "+text+"  (/: change, esc: none, enter: explain, q: quit)", s.width)
 	}
-	return faint.Render(fit("enter explain  / filter  a idle  by: r rate t RTT x resent p process  q quit", s.width))
+	return faint.Render(printable.Fit("enter explain  / filter  a idle  by: r rate t RTT x resent p process  q quit", s.width))
 }
 
 // column is one of the table.
@@ -96,7 +96,7 @@ type column struct {
 }
 
 // columns are as many as the terminal's width has room for: 80 hold what matters.
-func (s *watchScreen) columns() []column {
+func (s *screen) columns() []column {
 	// from gives the last width for which the terminal is wide enough.
 	from := func(widths ...int) int {
 		fits := 0
@@ -114,7 +114,7 @@ func (s *watchScreen) columns() []column {
 		{"RATE", 9, true, func(f *flow.Flow) string { return f.Goodput.String() }},
 		{"", spark, false, func(f *flow.Flow) string {
 			rates := s.rates[f.ID]
-			return strings.Repeat(" ", max(0, spark-len(rates))) + sparkline(rates[max(0, len(rates)-spark):])
+			return strings.Repeat(" ", max(0, spark-len(rates))) + printable.Sparkline(rates[max(0, len(rates)-spark):])
 		}},
 		{"RTT", from(72, 8), true, report.RTT},
 		{"RESENT", from(90, 7), true, func(f *flow.Flow) string { return fmt.Sprintf("%.2g %%", 100*f.Lost) }},
@@ -137,10 +137,10 @@ func toOrFrom(f *flow.Flow, width int) string {
 // short cuts an endpoint to a width, but not its port.
 func short(endpoint string, width int) string {
 	port := strings.LastIndex(endpoint, ":")
-	if lipgloss.Width(endpoint) <= width || port < 0 {
+	if printable.Width(endpoint) <= width || port < 0 {
 		return endpoint
 	}
-	return fit(endpoint[:port], width-len(endpoint[port:])) + endpoint[port:]
+	return printable.Fit(endpoint[:port], width-len(endpoint[port:])) + endpoint[port:]
 }
 
 func titles(columns []column) string {
@@ -161,24 +161,10 @@ func cells(columns []column, f *flow.Flow) string {
 
 // pad gives text exactly width columns.
 func pad(text string, width int, right bool) string {
-	text = fit(text, width)
-	space := strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
+	text = printable.Fit(text, width)
+	space := strings.Repeat(" ", max(0, width-printable.Width(text)))
 	if right {
 		return space + text
 	}
 	return text + space
-}
-
-// fit cuts text to at most width columns.
-func fit(text string, width int) string {
-	if width <= 0 || lipgloss.Width(text) <= width {
-		return text
-	}
-	used := 0
-	for i, r := range text {
-		if used += lipgloss.Width(string(r)); used > width-1 {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }

@@ -1,13 +1,15 @@
-package report
+package watch
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fullbore/fullbore/flow"
+	"github.com/fullbore/fullbore/report"
 )
 
 // Selection says which flows of a snapshot are shown, and in which order. Its
@@ -75,7 +77,7 @@ func (o Order) compare(a, b *flow.Flow) int {
 
 func (s *Selection) matches(f *flow.Flow) bool {
 	return (len(s.Processes) == 0 || slices.ContainsFunc(s.Processes, func(name string) bool { return belongs(f, name) })) &&
-		(len(s.Remotes) == 0 || slices.ContainsFunc(s.Remotes, func(p netip.Prefix) bool { return p.Contains(plain(f.Remote.Addr())) })) &&
+		(len(s.Remotes) == 0 || slices.ContainsFunc(s.Remotes, func(p netip.Prefix) bool { return p.Contains(unscoped(f.Remote.Addr())) })) &&
 		(len(s.Ports) == 0 || slices.ContainsFunc(s.Ports, func(p uint16) bool { return f.Local.Port() == p || f.Remote.Port() == p })) &&
 		(len(s.Causes) == 0 || slices.Contains(s.Causes, f.Limit.Cause))
 }
@@ -87,11 +89,24 @@ func belongs(f *flow.Flow, process string) bool {
 	return strings.EqualFold(f.Process, process[:min(kept, len(process))]) || f.PID > 0 && strconv.Itoa(f.PID) == process
 }
 
-// plain is an address as a prefix has it: without a zone, and IPv4 as IPv4 where
+// unscoped is an address as a prefix has it: without a zone, and IPv4 as IPv4 where
 // a socket for both has it.
-func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+func unscoped(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // words is what the text of a selection is looked for in.
 func words(f *flow.Flow) string {
-	return strings.ToLower(strings.Join([]string{Process(f), Endpoint(f.Local), Endpoint(f.Remote), Limit(f)}, " "))
+	return strings.ToLower(strings.Join([]string{report.Process(f), report.Endpoint(f.Local), report.Endpoint(f.Remote), report.Limit(f)}, " "))
+}
+
+// ParseRemote reads an address or a prefix of addresses.
+func ParseRemote(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		address = unscoped(address)
+		return address.Prefix(address.BitLen())
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return prefix, fmt.Errorf("%q is neither an address nor a prefix such as 192.0.2.0/24", text)
+	}
+	return prefix.Masked(), nil
 }
