@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
 )
 
@@ -14,7 +13,6 @@ import (
 // each tunable, and what no command sets is told in words.
 func TestAdviseStep(t *testing.T) {
 	tuning := tuned(&hole{}, time.Minute)
-	tuning.hosts.far.facts = &host.Facts{Name: "b", OS: "linux", Version: "6.18.44"}
 	tuning.adviseStep(plan.Step{Idea: "try", Changes: []plan.Change{
 		{Host: "b", Tunable: "link.qdisc@eth0", From: "pfifo_fast", To: "fq"},
 		{Host: "b", Tunable: "net.ipv4.tcp_sack", From: "0", To: "1"},

@@ -43,6 +43,7 @@ func tuned(far Far, budget time.Duration) *tuning {
 		e.refresh = func(context.Context) (*host.Facts, error) {
 			return &host.Facts{Name: e.name, OS: "linux", Version: "6.18.44", CanChange: true, Tunables: map[string]string{"net.ipv4.tcp_mtu_probing": "0"}}, nil
 		}
+		e.facts, _ = e.refresh(context.Background())
 	}
 	way := path.Direction{
 		MTU:      path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error"},
