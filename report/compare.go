@@ -71,18 +71,18 @@ func differ(a, b []float64, least float64, more, less, times string) Difference 
 	case stat.Worse:
 		d.Decision, d.Says = Less, fmt.Sprintf("B is %s %s (95 %%: %s)", above(effect.Gain), less, span(effect))
 	case stat.Same:
-		d.Decision, d.Says = Same, fmt.Sprintf("no difference above %s was found (95 %%: %s)", percent(least), span(effect))
+		d.Decision, d.Says = Same, fmt.Sprintf("no difference above %s was found (95 %%: %s)", unit.Percent(least), span(effect))
 	case stat.Undecided:
 		d.Decision, d.Says = Undecided, fmt.Sprintf("undecided, the runs scatter too much (95 %%: %s)", span(effect))
 		if effect.Low > 1 || effect.High < 1 {
-			d.Says = fmt.Sprintf("undecided, there is a difference, perhaps below %s (95 %%: %s)", percent(least), span(effect))
+			d.Says = fmt.Sprintf("undecided, there is a difference, perhaps below %s (95 %%: %s)", unit.Percent(least), span(effect))
 		}
 	}
 	return d
 }
 
 // above is how far a ratio is from 1, either way: "4 %".
-func above(ratio float64) string { return percent(math.Abs(ratio - 1)) }
+func above(ratio float64) string { return unit.Percent(math.Abs(ratio - 1)) }
 
 // span writes an interval of ratios: "2 % to 6 %" where all of it lies on the
 // same side of 1, "-1.2 % to +3.4 %" where it does not.

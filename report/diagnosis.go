@@ -106,7 +106,7 @@ func (s *sheet) todo(f diagnose.Finding) {
 			}
 		}
 	}
-	s.row("then", fmt.Sprintf("The next measurement should show %v (%s)%s.", f.Predicted, factor(f.Gain), what))
+	s.row("then", fmt.Sprintf("The next measurement should show %v (%s)%s.", f.Predicted, unit.Factor(f.Gain), what))
 }
 
 // full are the verdicts that say themselves that the path is full.

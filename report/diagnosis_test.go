@@ -105,14 +105,6 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-func TestFactor(t *testing.T) {
-	for gain, want := range map[float64]string{0.5: "-50.0 %", 1.05: "+5.0 %", 2: "x 2", 15.32: "x 15.3", 1234.5: "x 1234", 10_000: "from next to nothing"} {
-		if got := factor(gain); got != want {
-			t.Errorf("%v is %q, want %q", gain, got, want)
-		}
-	}
-}
-
 // What is said already is not said again under another name.
 func TestOthers(t *testing.T) {
 	for cause, want := range map[string]bool{diagnose.Healthy: false, diagnose.Bufferbloat: false, diagnose.SmallMSS: true} {

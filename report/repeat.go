@@ -166,9 +166,9 @@ func (r *Run) Line(w io.Writer, name string) {
 func Repeated(w io.Writer, r *Repeat) {
 	t := &table{w: w}
 	rate := func(v float64) string { return unit.Rate(v).String() }
-	t.row("goodput", fmt.Sprintf("%s (%s)", r.Goodput.write(rate), count(r.Runs, "run")))
+	t.row("goodput", fmt.Sprintf("%s (%s)", r.Goodput.write(rate), unit.Count(r.Runs, "run")))
 	if r.Settled != nil && !*r.Settled {
-		t.text(fmt.Sprintf("not settled: the interval was to lie within %s", percent(r.UntilCI)))
+		t.text(fmt.Sprintf("not settled: the interval was to lie within %s", unit.Percent(r.UntilCI)))
 	}
 	label := "CPU"
 	for _, m := range measures {

@@ -34,7 +34,7 @@ func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
 		}
 		if f.Waited != nil {
 			t.row("waited for", fmt.Sprintf("receiver's window %s, send buffer %s, path %s of the time; %s idle",
-				percent(f.Waited.Window), percent(f.Waited.Buffer), percent(f.Waited.Path), percent(f.Waited.Idle)))
+				unit.Percent(f.Waited.Window), unit.Percent(f.Waited.Buffer), unit.Percent(f.Waited.Path), unit.Percent(f.Waited.Idle)))
 		}
 		if a := cmp.Or(f.SenderACKs, f.ReceiverACKs); a != nil && a.Back > 0 {
 			t.row("ACKs", fmt.Sprintf("one for %.3g segments", a.Ratio))
@@ -78,7 +78,7 @@ func goodput(r *bulk.Result, f *bulk.Figures) string {
 	if len(r.Receivers(f.Direction)) > 0 {
 		rate, received = f.Goodput.String(), fmt.Sprintf("%s received in %.2f s", unit.Size(f.Received.Bytes), f.Received.Seconds)
 	}
-	return fmt.Sprintf("%s  %s%s to %s, %s: %s, %s", rate, way, cmp.Or(f.From, "far end"), cmp.Or(f.To, "far end"), count(f.Streams, "stream"), sent, received)
+	return fmt.Sprintf("%s  %s%s to %s, %s: %s, %s", rate, way, cmp.Or(f.From, "far end"), cmp.Or(f.To, "far end"), unit.Count(f.Streams, "stream"), sent, received)
 }
 
 // endName tells the ends apart, also where both are one host.
@@ -96,7 +96,7 @@ func endName(r *bulk.Result, e *bulk.End) string {
 func lost(d *bulk.Datagrams) string {
 	share := document.LostPercent(d.Lost, d.Packets) / 100
 	return fmt.Sprintf("%d of %d datagrams (%s), %d out of order, jitter %s",
-		d.Lost, d.Packets, percent(share), d.OutOfOrder, unit.Milliseconds(time.Duration(d.Jitter*float64(time.Second))))
+		d.Lost, d.Packets, unit.Percent(share), d.OutOfOrder, unit.Milliseconds(time.Duration(d.Jitter*float64(time.Second))))
 }
 
 // offered is what a UDP sender was asked for: nothing else slows it down.
@@ -115,12 +115,12 @@ func again(r *bulk.Repeated) string {
 	if r.Segments == nil {
 		return "not known"
 	}
-	says := count(int(*r.Segments), "segment")
+	says := unit.Count(int(*r.Segments), "segment")
 	if *r.Segments == 0 {
 		return "nothing"
 	}
 	if r.Share != nil {
-		says += fmt.Sprintf(", %s of the data", percent(*r.Share))
+		says += fmt.Sprintf(", %s of the data", unit.Percent(*r.Share))
 	}
 	if r.Spurious != nil && *r.Spurious > 0 {
 		says += fmt.Sprintf(", %d of them needlessly", *r.Spurious)
@@ -191,31 +191,9 @@ func cost(c *bulk.Cost) string {
 		}
 	}
 	if c.Host != nil {
-		says += fmt.Sprintf("; %.2f of %d CPUs busy, %.2f of them with network interrupts, busiest core %s", *c.Host, c.Cores, *c.SoftIRQ, percent(*c.Busiest))
+		says += fmt.Sprintf("; %.2f of %d CPUs busy, %.2f of them with network interrupts, busiest core %s", *c.Host, c.Cores, *c.SoftIRQ, unit.Percent(*c.Busiest))
 	}
 	return says
-}
-
-// percent writes a share: "0.49 %", "12 %".
-func percent(share float64) string {
-	switch p := 100 * share; {
-	case p == 0:
-		return "0 %"
-	case p < 0.001:
-		return "below 0.001 %"
-	case p < 10:
-		return fmt.Sprintf("%.2g %%", p)
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
-
-// count writes a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // directions of a transfer, one by one.

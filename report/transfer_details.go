@@ -23,10 +23,10 @@ func details(t *table, f *bulk.Figures) {
 	if r := f.Repeated; r != nil && r.Bytes != nil {
 		says := unit.Size(*r.Bytes).String()
 		if r.Timeouts != nil {
-			says += fmt.Sprintf(", %s", count(int(*r.Timeouts), "timeout"))
+			says += fmt.Sprintf(", %s", unit.Count(int(*r.Timeouts), "timeout"))
 		}
 		if r.Reorders != nil && r.Reordering != nil {
-			says += fmt.Sprintf("; reordering seen %s, tolerated up to %s", count(int(*r.Reorders), "time"), count(*r.Reordering, "segment"))
+			says += fmt.Sprintf("; reordering seen %s, tolerated up to %s", unit.Count(int(*r.Reorders), "time"), unit.Count(*r.Reordering, "segment"))
 		}
 		t.row("repeated", says)
 	}
@@ -36,7 +36,7 @@ func details(t *table, f *bulk.Figures) {
 			says += fmt.Sprintf(" of %s", unit.Milliseconds(a.RTT))
 		}
 		if a.OutOfOrder != nil {
-			says += fmt.Sprintf(", %s out of order", count(int(*a.OutOfOrder), "segment"))
+			says += fmt.Sprintf(", %s out of order", unit.Count(int(*a.OutOfOrder), "segment"))
 		}
 		t.row("receiver", says)
 	}

@@ -32,7 +32,7 @@ func Tune(w io.Writer, r *tune.Result) {
 		t.row("after", "unchanged: nothing was kept")
 	default:
 		t.row("after", describeFigure(r.After, r.Latency.After))
-		t.row("gain", fmt.Sprintf("%s  (95 %% confidence: %s to %s)", factor(r.Gain), factor(r.GainCI95[0]), factor(r.GainCI95[1])))
+		t.row("gain", fmt.Sprintf("%s  (95 %% confidence: %s to %s)", unit.Factor(r.Gain), unit.Factor(r.GainCI95[0]), unit.Factor(r.GainCI95[1])))
 	}
 	if r.Verdict.Cause != "" {
 		t.row("cause", examine.Sure(&r.Verdict))
@@ -84,25 +84,8 @@ func describePath(r *tune.Result) string {
 }
 
 func describeFigure(f tune.Figure, latency float64) string {
-	return fmt.Sprintf("%-10s (%s; latency under load %s, %.2g %% sent again)", f.Goodput, count(len(f.Runs), "run"), unit.Milliseconds(time.Duration(latency*float64(time.Millisecond))), 100*f.Retrans)
+	return fmt.Sprintf("%-10s (%s; latency under load %s, %.2g %% sent again)", f.Goodput, unit.Count(len(f.Runs), "run"), unit.Milliseconds(time.Duration(latency*float64(time.Millisecond))), 100*f.Retrans)
 }
-
-// factor writes a gain as a person would: "+5 %" or "x 120".
-func factor(f float64) string {
-	switch {
-	case f < 2:
-		return fmt.Sprintf("%+.1f %%", 100*(f-1))
-	case f < 100:
-		return fmt.Sprintf("x %.3g", f)
-	case f < standstill:
-		return fmt.Sprintf("x %.0f", f)
-	}
-	return "from next to nothing"
-}
-
-// standstill is the gain from which there was hardly anything to compare with: the
-// largest that a diagnosis predicts, of a transfer in which nothing arrived.
-const standstill = 10_000
 
 // first gives the label for the first row of a group only.
 func first(i int, label string) string {

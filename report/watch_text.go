@@ -84,9 +84,9 @@ func Flows(look *flow.Snapshot, shown int, all string) string {
 	case moving == 0 && shown == 0:
 		return fmt.Sprintf("no flow moves data to speak of; %s shows idle ones (%d)", all, len(look.Flows))
 	case shown == 0:
-		return fmt.Sprintf("none of the %s that move data is selected", count(moving, "flow"))
+		return fmt.Sprintf("none of the %s that move data is selected", unit.Count(moving, "flow"))
 	}
-	return fmt.Sprintf("%d of %s; in all %v out, %v in", shown, count(len(look.Flows), "flow"), out, in)
+	return fmt.Sprintf("%d of %s; in all %v out, %v in", shown, unit.Count(len(look.Flows), "flow"), out, in)
 }
 
 // line writes a flow as cells of a table.
@@ -96,7 +96,7 @@ func line(w io.Writer, f *flow.Flow) {
 		way = "->"
 	}
 	_, _ = fmt.Fprintf(w, "  %s\t%v %s %v\t%v\t%s\tsent again %s\t%s\n",
-		Process(f), Endpoint(f.Local), way, Endpoint(f.Remote), f.Goodput, "RTT "+RTT(f), percent(f.Lost), Limit(f))
+		Process(f), Endpoint(f.Local), way, Endpoint(f.Remote), f.Goodput, "RTT "+RTT(f), unit.Percent(f.Lost), Limit(f))
 }
 
 // Limit names what limits a flow: nothing does one that is idle.
@@ -135,7 +135,7 @@ func Prediction(f *diagnose.Finding) string {
 	if f.Predicted <= 0 || f.Gain <= 1 {
 		return ""
 	}
-	return fmt.Sprintf("predicted then: %s (%s)", f.Predicted, factor(f.Gain))
+	return fmt.Sprintf("predicted then: %s (%s)", f.Predicted, unit.Factor(f.Gain))
 }
 
 // RTT writes a flow's round-trip time; "-": not known.

@@ -260,21 +260,9 @@ func describeEffect(old, fresh *candidate, verdict stat.Decision) string {
 	from, to := old.goodput(), fresh.goodput()
 	switch verdict {
 	case stat.Better:
-		return fmt.Sprintf("helps: %s -> %s (%s)", from, to, factor(from, to))
+		return fmt.Sprintf("helps: %s -> %s (%s)", from, to, unit.Factor(float64(to/from)))
 	case stat.Worse:
 		return fmt.Sprintf("hurts: %s -> %s", from, to)
 	}
 	return fmt.Sprintf("no measurable difference: %s -> %s", from, to)
-}
-
-// factor writes a gain as a person would: "+5 %" or "x 120".
-func factor(from, to unit.Rate) string {
-	if from <= 0 {
-		return "from nothing"
-	}
-	f := float64(to / from)
-	if f < 2 {
-		return fmt.Sprintf("%+.0f %%", 100*(f-1))
-	}
-	return fmt.Sprintf("x %.3g", f)
 }

@@ -1,5 +1,6 @@
 // Package unit gives rates and sizes a type, a way in (what people write on a
-// command line or in a scenario) and a way out (what they read).
+// command line or in a scenario) and a way out (what they read); shares, gains and
+// counts have the way out only.
 package unit
 
 import (
