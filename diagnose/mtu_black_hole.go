@@ -12,7 +12,7 @@ import (
 // vanish without a word. TCP connects, and then stands still.
 func mtuBlackHole(v *view) *Finding {
 	d := v.direction()
-	if d == nil || d.MTU.Bytes == 0 || d.MTU.Link <= d.MTU.Bytes || d.MTU.Note == "" {
+	if d == nil || !d.MTU.BlackHole || d.MTU.Bytes == 0 || d.MTU.Link <= d.MTU.Bytes {
 		return nil
 	}
 	believed := v.believed()

@@ -257,7 +257,7 @@ func TestPacketSizes(t *testing.T) {
 			eachSample(&e.Transfer.Client, func(_ int, t *bulk.TCPInfo) { t.SndMSS, t.PMTU = mss, pmtu })
 		}
 	}
-	hole := path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error"}
+	hole := path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error", BlackHole: true}
 	told := path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "the kernel knows of the limit, by an ICMP error or from its routes"}
 	full := mid(95*mbps, "cubic", 0)
 	stuck := mid(1000, "cubic", 1)
@@ -272,11 +272,19 @@ func TestPacketSizes(t *testing.T) {
 		{name: "small segments come through", scene: stuck, change: size(1448, 1500, hole), trials: map[TrialKind]scene{TrialSegment: small}, want: MTUBlackHole, sure: 0.9},
 		{name: "it found its way round", scene: full, change: size(1348, 1400, hole), want: Healthy, sure: 0.85},
 	})
-	e := stuck.evidence()
-	size(1348, 1400, told)(e)
-	for _, f := range Diagnose(e).Findings {
-		if f.Cause == MTUBlackHole {
-			t.Error("TCP knows how large packets may be, and yet they are said to vanish")
+	// A limit of the path that the kernel knows, and one that only the handshake told
+	// of, are no black hole, however badly the transfer went and whatever its TCP
+	// believes.
+	agreed := path.MTU{Bytes: 1400, Link: 1500, Method: "kernel", Note: "the TCP segment size agreed at the handshake fits packets of 1400 bytes"}
+	for _, mtu := range []path.MTU{told, agreed} {
+		for _, pmtu := range []uint32{0, 1400, 1500} {
+			e := stuck.evidence()
+			size(1348, pmtu, mtu)(e)
+			for _, f := range Diagnose(e).Findings {
+				if f.Cause == MTUBlackHole {
+					t.Errorf("%q, and TCP believes in %d bytes: packets are said to vanish", mtu.Note, pmtu)
+				}
+			}
 		}
 	}
 }

@@ -40,6 +40,10 @@ type MTU struct {
 	Link   int    `json:"link,omitempty"` // MTU of the sending interface
 	Method string `json:"method"`         // "udp probe", "kernel", "none"
 	Note   string `json:"note,omitempty"` // "packets above 1400 bytes vanish without an ICMP error"
+
+	// BlackHole says that larger packets were seen to vanish although the sender's
+	// kernel believes that they pass: no router told it otherwise.
+	BlackHole bool `json:"black_hole,omitempty"`
 }
 
 // String writes an MTU for people: "1500 bytes".

@@ -82,6 +82,7 @@ func probedMTU(found, link, kernel int) MTU {
 	switch {
 	case found == 0 || kernel == 0:
 	case kernel > found:
+		m.BlackHole = true
 		m.Note = fmt.Sprintf("packets above %d bytes vanish without an ICMP error", found)
 	case kernel < found:
 		m.Note = fmt.Sprintf("the kernel keeps to packets of %d bytes, although larger ones pass", kernel)

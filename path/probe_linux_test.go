@@ -111,7 +111,7 @@ func TestIntegrationBlackHole(t *testing.T) {
 	narrow.BlackHoleAbove = 1417
 	a, b := wired(t, 9000, fast, narrow)
 	e := probe(t, a, b, "198.18.0.2", "helped", "helps")
-	want := MTU{Bytes: 1417, Link: 9000, Method: "udp probe", Note: "packets above 1417 bytes vanish without an ICMP error"}
+	want := MTU{Bytes: 1417, Link: 9000, Method: "udp probe", Note: "packets above 1417 bytes vanish without an ICMP error", BlackHole: true}
 	if e.Forward.MTU != (MTU{Bytes: 9000, Link: 9000, Method: "udp probe"}) || e.Reverse.MTU != want {
 		t.Errorf("MTU %+v and %+v: the path has 9000, and 1417 silently", e.Forward.MTU, e.Reverse.MTU)
 	}
@@ -142,7 +142,7 @@ func TestIntegrationRouter(t *testing.T) {
 	e := probe(t, a, b, "198.18.1.2", "helped", "helps")
 	t.Logf("capacity %+v, %+v", e.Forward.Capacity, e.Reverse.Capacity)
 	told := MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "the kernel knows of the limit, by an ICMP error or from its routes"}
-	silent := MTU{Bytes: 1404, Link: 1500, Method: "udp probe", Note: "packets above 1404 bytes vanish without an ICMP error"}
+	silent := MTU{Bytes: 1404, Link: 1500, Method: "udp probe", Note: "packets above 1404 bytes vanish without an ICMP error", BlackHole: true}
 	if e.Forward.MTU != told || e.Reverse.MTU != silent {
 		t.Errorf("MTU %+v and %+v, want %+v and %+v", e.Forward.MTU, e.Reverse.MTU, told, silent)
 	}

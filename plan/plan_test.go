@@ -210,7 +210,7 @@ func TestMake(t *testing.T) {
 		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
 		{"large packets vanish", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
-			in.Path.Forward.MTU.Note = "packets above 1400 bytes vanish without an ICMP error"
+			in.Path.Forward.MTU.BlackHole, in.Path.Forward.MTU.Note = true, "packets above 1400 bytes vanish without an ICMP error"
 		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
 		{"a known limit of packet size needs no probing", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
@@ -380,7 +380,7 @@ func TestPlanProperties(t *testing.T) {
 		in := Input{Direction: bulk.Forward, Streams: rapid.IntRange(0, 128).Draw(t, "streams"), Sender: anyHost(t, "a"), Receiver: anyHost(t, "b")}
 		in.Path = between(unit.Rate(rapid.Float64Range(0, 1e12).Draw(t, "rate")), time.Duration(rapid.Int64Range(0, 2e9).Draw(t, "rtt")))
 		in.Path.Forward.Capacity.Assumed = rapid.Bool().Draw(t, "assumed")
-		in.Path.Forward.MTU.Note = rapid.SampledFrom([]string{"", "vanish"}).Draw(t, "note")
+		in.Path.Forward.MTU.BlackHole = rapid.Bool().Draw(t, "black hole")
 		if c := rapid.SampledFrom(diagnose.Causes).Draw(t, "verdict"); rapid.Bool().Draw(t, "diagnosed") {
 			in.Diagnosis = found(c.ID)
 		}

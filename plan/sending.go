@@ -150,7 +150,7 @@ func mtuProbing(m *maker, h *host.Facts) *idea {
 	}
 	var why string
 	switch {
-	case strings.Contains(d.MTU.Note, "vanish"): // path notes other things too, none of them a reason
+	case d.MTU.BlackHole:
 		why = printable.Line(d.MTU.Note)
 	case m.finding(diagnose.MTUBlackHole) != nil:
 		why = "packets above a size vanish on this path"

@@ -46,7 +46,7 @@ func tuned(far Far, budget time.Duration) *tuning {
 		e.facts, _ = e.refresh(context.Background())
 	}
 	way := path.Direction{
-		MTU:      path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error"},
+		MTU:      path.MTU{Bytes: 1400, Link: 1500, Method: "udp probe", Note: "packets above 1400 bytes vanish without an ICMP error", BlackHole: true},
 		Capacity: path.Capacity{Rate: 50 * unit.Mbps, Low: 49 * unit.Mbps, High: 51 * unit.Mbps, Method: "packet trains"},
 	}
 	rtt := path.RTT{Min: 20 * time.Millisecond, Median: 20 * time.Millisecond, Max: 20 * time.Millisecond, Count: 10}
