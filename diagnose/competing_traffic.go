@@ -40,7 +40,7 @@ func competingTraffic(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
+	f.addPath(limit, "the path can carry %v", limit)
 	f.Add("share", 100*float64(v.goodput)/float64(limit), "%", "%.3g %% of it is this transfer's", 100*float64(v.goodput)/float64(limit))
 	if others > notableShare {
 		f.AddShare("others_share", others, "of what a host's own interface carried meanwhile was not this transfer's")

@@ -61,6 +61,7 @@ func (v *view) cpu(sender bool) *Finding {
 	f.addGoodput(v)
 	f.Add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", side(sender), l.used)
 	if l.quota > 0 {
+		f.CPUQuota = l.quota
 		f.Add("cpu_quota", l.quota, "cores", "its control group may use %.2g of one", l.quota)
 		f.AddShare("throttled", l.throttled, "of the time that limit held it back")
 	}

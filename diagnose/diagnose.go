@@ -33,6 +33,12 @@ type Finding struct {
 	Gain       float64   `json:"predicted_gain"` // factor on goodput if the action is taken; 1: none
 	Predicted  unit.Rate `json:"predicted_bps,omitempty"`
 
+	// What others calculate with is here and not only in the words of the evidence;
+	// 0: this finding does not rest on it.
+	PathGoodput unit.Rate `json:"-"` // what the path can carry
+	LossLimit   unit.Rate `json:"-"` // what the congestion control reaches with the loss seen
+	CPUQuota    float64   `json:"-"` // cores that the host's control group may use
+
 	weight float64 // share of the time (0..1) in which this was what held the sender back
 }
 

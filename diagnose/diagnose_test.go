@@ -271,3 +271,24 @@ func TestAnyEvidence(t *testing.T) {
 		}
 	})
 }
+
+// What plan and tune calculate with are fields, and the same figures as in the
+// evidence.
+func TestFiguresOfEvidence(t *testing.T) {
+	seen := map[string]int{}
+	for _, c := range scenes {
+		for _, f := range Diagnose(c.scene.evidence()).Findings {
+			for name, field := range map[string]float64{"path_goodput": float64(f.PathGoodput), "loss_rate_limit": float64(f.LossLimit), "cpu_quota": f.CPUQuota} {
+				if value, _ := f.Value(name); value != field {
+					t.Errorf("%s: %s has %s = %v among its evidence and %v as a field", c.name, f.Cause, name, value, field)
+				}
+				if field > 0 {
+					seen[name]++
+				}
+			}
+		}
+	}
+	if seen["path_goodput"] == 0 || seen["loss_rate_limit"] == 0 {
+		t.Errorf("seen: %v", seen)
+	}
+}

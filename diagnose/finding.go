@@ -22,6 +22,12 @@ func (f *Finding) addGoodput(v *view) {
 	f.Add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
 }
 
+// addPath adds what the path can carry.
+func (f *Finding) addPath(limit unit.Rate, format string, args ...any) {
+	f.PathGoodput = limit
+	f.Add("path_goodput", float64(limit), "b/s", format, args...)
+}
+
 func (f *Finding) addRTT(v *view) {
 	f.Add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
 }

@@ -48,7 +48,7 @@ func (f *Finding) reaches(v *view, standing bool) {
 	f.Says = fmt.Sprintf("The path is full: %v arrive of %v that its narrowest link of %v can carry as payload. No setting of the hosts brings more.", v.goodput, limit, c.Rate)
 	f.Action = "nothing to do; a faster link or fewer bytes would help"
 	f.Add("capacity", float64(c.Rate), "b/s", "narrowest link: %v of IP packets (%s)", c.Rate, printable.Line(c.Method))
-	f.Add("path_goodput", float64(limit), "b/s", "%v of that is payload (%.4g %% of each packet)", limit, 100*v.payloadShare())
+	f.addPath(limit, "%v of that is payload (%.4g %% of each packet)", limit, 100*v.payloadShare())
 }
 
 // busiestCore of either host, as a share of its time (0..1).

@@ -39,7 +39,7 @@ func policer(v *view) *Finding {
 		weight: 1,
 	}
 	f.addGoodput(v)
-	f.Add("path_goodput", float64(limit), "b/s", "short trains of packets pass at what would make %v", limit)
+	f.addPath(limit, "short trains of packets pass at what would make %v", limit)
 	f.Add("ceiling", float64(ceiling), "b/s", "the most that any transfer came to is %v", ceiling)
 	f.addTrials(v, TrialCongestion, TrialStreams, TrialPaced)
 	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")

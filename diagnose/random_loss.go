@@ -44,6 +44,9 @@ func randomLoss(v *view) *Finding {
 	f.Add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
 	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	f.Add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), map[bool]string{false: "no queue", true: "whatever waited there does not with another congestion control"}[waited])
+	if !math.IsInf(float64(model), 0) {
+		f.LossLimit = model
+	}
 	f.Add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
 	f.AddShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)

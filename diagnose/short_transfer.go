@@ -45,7 +45,7 @@ func shortTransfer(v *view) *Finding {
 	f.Add("congestion_window", float64(cwnd), "B", "congestion window: %v", cwnd)
 	f.AddShare("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
 	if known {
-		f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
+		f.addPath(limit, "the path can carry %v, which needs %v in flight", limit, limit.BytesIn(v.rtt))
 	}
 	if early > 0 {
 		f.Add("hystart_exits", early, "", "%s left slow start early (HyStart)", v.congestion())

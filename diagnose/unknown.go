@@ -49,7 +49,7 @@ func unknown(v *view, findings []Finding) Finding {
 	f.AddShare("busiest_core", v.busiestCore(), "of its time the busiest core of either host was at work")
 	limit, known := v.pathLimit()
 	if known {
-		f.Add("path_goodput", float64(limit), "b/s", "the path can carry %v", limit)
+		f.addPath(limit, "the path can carry %v", limit)
 	}
 	f.Action = advice(v, known)
 	return f

@@ -216,8 +216,7 @@ func (m *maker) spreads(h *host.Facts) bool {
 	if f == nil || h.CPUs < 2 {
 		return false
 	}
-	_, limited := f.Value("cpu_quota")
-	return !limited
+	return f.CPUQuota == 0
 }
 
 // queues are the receive queues that an interface has, and those that it could

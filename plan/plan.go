@@ -171,12 +171,8 @@ func (m *maker) lossLimit(done []idea) unit.Rate {
 			return unlimited
 		}
 	}
-	if f := m.finding(diagnose.RandomLoss); f != nil {
-		for _, fact := range f.Evidence {
-			if fact.Name == "loss_rate_limit" {
-				return unit.Rate(fact.Value)
-			}
-		}
+	if f := m.finding(diagnose.RandomLoss); f != nil && f.LossLimit > 0 {
+		return f.LossLimit
 	}
 	return unlimited
 }

@@ -237,8 +237,8 @@ func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, erro
 		if err != nil {
 			return nil, err
 		}
-		limit, ok := in.Diagnosis.Verdict.Value("path_goodput")
-		if !ok || float64(best.goodput()) >= (1-minEffect)*limit || !t.meter.affords(2) {
+		limit := in.Diagnosis.Verdict.PathGoodput
+		if limit == 0 || float64(best.goodput()) >= (1-minEffect)*float64(limit) || !t.meter.affords(2) {
 			return best, nil
 		}
 		step := plan.Double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
