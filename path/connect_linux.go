@@ -35,9 +35,8 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	defer unix.Close(s)
 	// On Linux the send timeout bounds connect(2) as well (socket(7)). Closing
 	// with a reset leaves no TIME_WAIT behind on either host.
-	limit := unix.NsecToTimeval(timeout.Nanoseconds())
-	if err := unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit); err != nil {
-		return handshake{}, fmt.Errorf("set SO_SNDTIMEO: %w", err)
+	if err := setSendTimeout(s, timeout); err != nil {
+		return handshake{}, err
 	}
 	if err := unix.SetsockoptLinger(s, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
 		return handshake{}, fmt.Errorf("set SO_LINGER: %w", err)
@@ -47,8 +46,11 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	err = unix.Connect(s, address)
 	// With a send timeout, connect(2) is not restarted after a signal, such as
 	// those by which Go preempts threads (signal(7)). The handshake goes on, and a
-	// second call waits for its end.
+	// second call waits for its end: EALREADY where that does not come in time.
 	for errors.Is(err, unix.EINTR) && time.Since(start) < timeout {
+		if err := setSendTimeout(s, timeout-time.Since(start)); err != nil {
+			return handshake{}, err
+		}
 		err = unix.Connect(s, address)
 	}
 	h := handshake{rtt: time.Since(start)}
@@ -59,7 +61,7 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 			return handshake{}, errNoAnswer
 		}
 		return h, nil
-	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EINTR):
+	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EALREADY), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EINTR):
 		return handshake{}, errNoAnswer
 	default:
 		return handshake{}, fmt.Errorf("connect to %v: %w", to, err)
@@ -81,6 +83,14 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 		h.announced += timestampSize
 	}
 	return h, nil
+}
+
+func setSendTimeout(s int, timeout time.Duration) error {
+	limit := unix.NsecToTimeval(max(timeout, time.Millisecond).Nanoseconds()) // 0 would be none
+	if err := unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit); err != nil {
+		return fmt.Errorf("set SO_SNDTIMEO: %w", err)
+	}
+	return nil
 }
 
 // optTimestamps is TCPI_OPT_TIMESTAMPS (include/uapi/linux/tcp.h).
