@@ -70,11 +70,7 @@ type mismatch struct {
 
 func (v *view) mismatch(sender bool, l host.LinkDelta) mismatch {
 	m := mismatch{link: l, where: fmt.Sprintf("%s of the %s", printable.Line(l.Name), side(sender))}
-	for _, d := range v.devices(sender) {
-		if d.Name == l.Name {
-			m.device = d
-		}
-	}
+	m.device, _ = v.device(sender, l.Name)
 	slow := m.device.Speed > 0 && m.device.Speed <= fastEthernet
 	half := m.device.Duplex == "half"
 	// A bad cable damages frames as well, but does not leave pieces of them.

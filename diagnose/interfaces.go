@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/fullbore/fullbore/host"
 )
 
@@ -34,17 +36,24 @@ func (v *view) used(sender bool) []host.LinkDelta {
 
 // devices are the same interfaces as the host describes them.
 func (v *view) devices(sender bool) []host.Interface {
-	facts := v.host(sender)
-	if facts == nil {
-		return nil
-	}
 	var devices []host.Interface
 	for _, l := range v.used(sender) {
-		for _, i := range facts.Interfaces {
-			if i.Name == l.Name {
-				devices = append(devices, i)
-			}
+		if i, known := v.device(sender, l.Name); known {
+			devices = append(devices, i)
 		}
 	}
 	return devices
+}
+
+// device is an interface as its host describes it.
+func (v *view) device(sender bool, name string) (i host.Interface, known bool) {
+	facts := v.host(sender)
+	if facts == nil {
+		return i, false
+	}
+	at := slices.IndexFunc(facts.Interfaces, func(i host.Interface) bool { return i.Name == name })
+	if at < 0 {
+		return i, false
+	}
+	return facts.Interfaces[at], true
 }

@@ -116,8 +116,9 @@ func (v *view) shaped(rate unit.Rate) bool {
 }
 
 // beyond is a guess at what the path carries behind the sender's shaper: what it
-// carries the other way, or else the speed of the sender's interface; 0 if
-// neither is known.
+// carries the other way, or else the speed of the sender's interface: of the one
+// that the route names, of the slowest that carried the transfer where that is not
+// told; 0 if neither is known.
 func (v *view) beyond() (rate unit.Rate, by string) {
 	if back := v.Path.Way(v.Direction != bulk.Reverse); back != nil {
 		c := back.Capacity
@@ -125,10 +126,22 @@ func (v *view) beyond() (rate unit.Rate, by string) {
 			return c.Rate, "what the path carries the other way"
 		}
 	}
-	for _, i := range v.devices(true) {
-		if i.Speed > 0 {
-			rate, by = unit.Rate(i.Speed)*unit.Mbps, "the speed of the sender's interface"
+	speed := 0
+	for _, l := range v.used(true) {
+		i, known := v.device(true, l.Name)
+		if !known || i.Speed <= 0 {
+			continue
+		}
+		if l.Route {
+			speed = i.Speed
+			break
+		}
+		if speed == 0 || i.Speed < speed {
+			speed = i.Speed
 		}
 	}
-	return rate, by
+	if speed == 0 {
+		return 0, ""
+	}
+	return unit.Rate(speed) * unit.Mbps, "the speed of the sender's interface"
 }

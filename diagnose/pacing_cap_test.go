@@ -126,3 +126,26 @@ func TestMemoryPressure(t *testing.T) {
 		t.Errorf("the receiver was short for longer: %s", got.Action)
 	}
 }
+
+// Behind a shaper on a bond lies what the bond carries, whatever its ports and in
+// whatever order they were counted; where nobody says by which interface the route
+// goes, as much as the slowest.
+func TestBeyondIsTheRoutesInterface(t *testing.T) {
+	for _, c := range []struct {
+		route string
+		want  unit.Rate
+	}{{"bond0", 200 * mbps}, {"eth1", 100 * mbps}, {"", 10 * mbps}} {
+		e := scene{goodput: 5 * mbps, rtt: 12 * ms, minRTT: 10 * ms, capacity: 5.2 * mbps, notsent: true}.evidence()
+		e.Path.Reverse.Capacity.Assumed = true
+		for name, speed := range map[string]int{"bond0": 200, "eth0": 10, "eth1": 100} {
+			link(e, true, host.Interface{Name: name, Speed: speed}, host.LinkCounters{})
+		}
+		for i := range e.Transfer.Client.Links {
+			l := &e.Transfer.Client.Links[i]
+			l.Route = l.Name == c.route
+		}
+		if rate, _ := newView(e).beyond(); rate != c.want {
+			t.Errorf("route by %q: %v, want %v", c.route, rate, c.want)
+		}
+	}
+}

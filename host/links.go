@@ -52,6 +52,10 @@ func (c *LinkCounters) Damaged() int64 {
 type LinkDelta struct {
 	Name string `json:"name"`
 	Used bool   `json:"used,omitempty"` // packets to the other end leave by it, or by what is stacked upon it
+
+	// Route says that the route to the other end names this interface: of a stack
+	// the uppermost, such as a bond and not its ports.
+	Route bool `json:"route,omitempty"`
 	LinkCounters
 }
 
@@ -63,6 +67,7 @@ type Links map[string]Link
 type Link struct {
 	Index    int // tells it from another one that had its name before
 	Used     bool
+	Route    bool
 	Counters LinkCounters
 }
 
@@ -80,7 +85,7 @@ func (l Links) Since(before Links) []LinkDelta {
 		if !ok || was.Index != now.Index {
 			continue
 		}
-		d := LinkDelta{Name: name, Used: now.Used || was.Used, LinkCounters: now.Counters}
+		d := LinkDelta{Name: name, Used: now.Used || was.Used, Route: now.Route || was.Route, LinkCounters: now.Counters}
 		changed := false
 		past := was.Counters.fields()
 		for i, field := range d.fields() {

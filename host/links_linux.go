@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/netip"
@@ -39,10 +40,11 @@ func ReadLinks(flows ...[2]netip.Addr) (Links, error) {
 			used[index] = true
 		}
 	}
+	routes := maps.Clone(used)
 	below(found, used)
 	links := Links{}
 	for _, d := range found {
-		link := Link{Index: d.index, Used: used[d.index], Counters: d.counters}
+		link := Link{Index: d.index, Used: used[d.index], Route: routes[d.index], Counters: d.counters}
 		if link.Used && d.real() {
 			link.Counters.addDriver(driverCounters(d.name))
 		}

@@ -75,11 +75,11 @@ func TestIntegrationReadLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		deltas := after.Since(before)
-		if len(deltas) != 1 || deltas[0].Name != "lo" || !deltas[0].Used || deltas[0].RxBytes < 100_000 || deltas[0].TxPackets < 2 || deltas[0].Damaged() != 0 {
+		if len(deltas) != 1 || deltas[0].Name != "lo" || !deltas[0].Used || !deltas[0].Route || deltas[0].RxBytes < 100_000 || deltas[0].TxPackets < 2 || deltas[0].Damaged() != 0 {
 			t.Errorf("100 kB over the loopback: %+v", deltas)
 		}
 		links, err := ReadLinks([2]netip.Addr{{}, netip.MustParseAddr("198.18.0.7")}, [2]netip.Addr{{}, netip.MustParseAddr("::ffff:198.18.0.8")})
-		if err != nil || !links["far0"].Used || links["lo"].Used {
+		if err != nil || !links["far0"].Used || !links["far0"].Route || links["lo"].Route || links["lo"].Used {
 			t.Errorf("a route by far0: %+v, %v", links, err)
 		}
 		links, err = ReadLinks([2]netip.Addr{{}, netip.MustParseAddr("203.0.113.1")}, [2]netip.Addr{})
