@@ -88,10 +88,10 @@ func (v *view) others() float64 {
 	}
 	own /= v.payloadShare()
 	most := 0.0
-	for _, sender := range []bool{true, false} {
-		for _, l := range v.end(sender).Links {
+	for _, at := range bothSides {
+		for _, l := range v.end(at).Links {
 			carried := l.RxBytes
-			if sender {
+			if at == sender {
 				carried = l.TxBytes
 			}
 			if l.Used {

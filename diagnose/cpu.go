@@ -21,17 +21,17 @@ const (
 
 // senderCPU: the sending process has no more processor time to hand bytes to
 // TCP, which has nothing left to send although both windows are open.
-func senderCPU(v *view) *Finding { return v.cpu(true) }
+func senderCPU(v *view) *Finding { return v.cpu(sender) }
 
 // receiverCPU: the receiving process has no more processor time to take bytes
 // from TCP, or one core none to take packets from the interface.
-func receiverCPU(v *view) *Finding { return v.cpu(false) }
+func receiverCPU(v *view) *Finding { return v.cpu(receiver) }
 
 // A busy core alone says little: on a small machine one is busy on any fast path,
 // with other work or with both hosts of a lab. So it is the process' own time
 // that counts, against its quota or one core a stream, and what TCP saw.
-func (v *view) cpu(sender bool) *Finding {
-	l, ok := v.load(sender)
+func (v *view) cpu(at side) *Finding {
+	l, ok := v.load(at)
 	if !ok || !v.short(v.goodput) {
 		return nil
 	}
@@ -39,14 +39,14 @@ func (v *view) cpu(sender bool) *Finding {
 	// costs nothing, until a buffer runs over or dry.
 	waits := max(v.unread(), v.silent())
 	sees := waits > 0.3 || v.dropped() > 0
-	if sender {
+	if at == sender {
 		waits = v.unfilled()
 		sees = waits > 0.5 || 1-v.busy > max(0.05, l.throttled/2)
 	}
 	byQuota := l.quota > 0 && l.used >= saturated*l.quota && l.throttled >= throttled
 	byThread := l.used >= saturated*l.threads
-	byCore := !sender && l.core.Busy >= pinned && l.core.SoftIRQ >= mostly
-	if !sees || !byQuota && !byThread && !byCore || sender && v.rwnd > 0.5 {
+	byCore := at == receiver && l.core.Busy >= pinned && l.core.SoftIRQ >= mostly
+	if !sees || !byQuota && !byThread && !byCore || at == sender && v.rwnd > 0.5 {
 		return nil
 	}
 	f := &Finding{ // that the quota is used up and that the kernel held the process back are two signs
@@ -54,12 +54,12 @@ func (v *view) cpu(sender bool) *Finding {
 		Confidence: confidence(2*count(byQuota)+count(l.throttled >= 2*throttled, byThread || byCore, waits > 0.5, l.used >= 0.95*l.available()), 0),
 		weight:     1,
 	}
-	if sender {
+	if at == sender {
 		f.Cause = SenderCPU
 	}
 	f.Says, f.Action = l.words(v, byQuota, byThread)
 	f.addGoodput(v)
-	f.Add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", side(sender), l.used)
+	f.Add("cpu_used", l.used, "cores", "the %s's process used %.2g of a core", at, l.used)
 	if l.quota > 0 {
 		f.CPUQuota = l.quota
 		f.Add("cpu_quota", l.quota, "cores", "its control group may use %.2g of one", l.quota)
@@ -67,13 +67,13 @@ func (v *view) cpu(sender bool) *Finding {
 	}
 	f.AddShare("busiest_core", l.core.Busy, "of its time the host's busiest core was at work")
 	f.AddShare("softirq", l.core.SoftIRQ, "of that core's time went to the network's interrupts")
-	if sender {
+	if at == sender {
 		f.AddShare("unfilled", v.unfilled(), "of the time all that was written was on its way, with room for more")
 	} else {
 		f.AddShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
 		f.AddShare("silent", v.silent(), "of the time the sender waited for the receiver to go on, for more than a round trip")
 	}
-	if off := v.offloadsOff(sender); len(off) > 0 {
+	if off := v.offloadsOff(at); len(off) > 0 {
 		f.Add("offloads_off", float64(len(off)), "", "%s: the processor does that work itself, for each packet", strings.Join(off, ", "))
 		f.Action = "turn the offloads on that are off (ethtool -K); then " + f.Action
 	}
@@ -82,20 +82,20 @@ func (v *view) cpu(sender bool) *Finding {
 
 // load is how one host's processors spent the measured time.
 type load struct {
-	sender                 bool
+	at                     side
 	used, quota, throttled float64 // by the process: cores, cores (0: no limit), share of the time
 	threads                float64 // that may run at once: one a stream
 	core                   struct{ Busy, SoftIRQ float64 }
 }
 
 // load of a host that tells its processor time.
-func (v *view) load(sender bool) (l load, ok bool) {
-	c := v.end(sender).CPU
+func (v *view) load(at side) (l load, ok bool) {
+	c := v.end(at).CPU
 	if c.Elapsed <= 0 {
 		return load{}, false
 	}
-	l = load{sender: sender, quota: c.Quota, threads: float64(len(v.senders))}
-	if !sender {
+	l = load{at: at, quota: c.Quota, threads: float64(len(v.senders))}
+	if at == receiver {
 		l.threads = float64(len(v.receivers))
 	}
 	share := func(d time.Duration) float64 { return max(0, ratio(float64(d), float64(c.Elapsed))) }
@@ -124,23 +124,26 @@ func (l load) limit(v *view) limit {
 	if l.used > 0 {
 		rate = v.goodput * unit.Rate(max(1, l.threads/l.used))
 	}
-	return limit{rate, fmt.Sprintf("one core of the %s for each stream", side(l.sender))}
+	return limit{rate, fmt.Sprintf("one core of the %s for each stream", l.at)}
 }
 
 func (l load) words(v *view, byQuota, byThread bool) (says, action string) {
-	who, verb := side(l.sender), map[bool]string{true: "hand data to", false: "take data from"}[l.sender]
+	verb := "take data from"
+	if l.at == sender {
+		verb = "hand data to"
+	}
 	switch {
 	case byQuota:
 		return fmt.Sprintf("The %s may use %.2g of a processor core and uses all of it: for %.2g %% of the time its control group's limit held it back. So it cannot %s TCP faster than %v.",
-				who, l.quota, 100*l.throttled, verb, v.goodput),
-			fmt.Sprintf("raise the CPU limit of the %s's control group (cpu.max; of a container its --cpus, or limits.cpu in Kubernetes)", who)
+				l.at, l.quota, 100*l.throttled, verb, v.goodput),
+			fmt.Sprintf("raise the CPU limit of the %s's control group (cpu.max; of a container its --cpus, or limits.cpu in Kubernetes)", l.at)
 	case byThread:
 		return fmt.Sprintf("The %s's process keeps one core for each stream busy, %.2g in all, and cannot %s TCP faster than %v. The path and the windows would allow more.",
-				who, l.used, verb, v.goodput),
+				l.at, l.used, verb, v.goodput),
 			"spread the work over more cores with more connections; or spare it: larger packets (MTU), zero-copy sending, a faster cipher"
 	}
 	return fmt.Sprintf("One core of the %s is busy for %.3g %% of its time, mostly with the network's interrupts, and packets or data wait for it. So no more than %v comes in.",
-			who, 100*l.core.Busy, v.goodput),
+			l.at, 100*l.core.Busy, v.goodput),
 		"spread the interrupts of the interface over more cores (receive-side scaling: ethtool -X, or RPS), or measure with more connections, which spreads them too"
 }
 
@@ -174,22 +177,22 @@ func (v *view) long(milliseconds uint32) bool {
 
 // dropped is how many packets the receiver had no room or no time for.
 func (v *view) dropped() float64 {
-	n := float64(max(0, v.end(false).Counters["TcpExt.TCPBacklogDrop"]))
-	for _, l := range v.used(false) {
+	n := float64(max(0, v.end(receiver).Counters["TcpExt.TCPBacklogDrop"]))
+	for _, l := range v.used(receiver) {
 		n += float64(l.RxMissed)
 	}
 	return n
 }
 
 // offloads are what spares a sender or receiver work, by ethtool(8)'s names.
-var offloads = map[bool][]string{true: {"tx", "sg", "tso", "gso"}, false: {"rx", "gro"}}
+var offloads = map[side][]string{sender: {"tx", "sg", "tso", "gso"}, receiver: {"rx", "gro"}}
 
 // offloadsOff are those that the used interfaces of a host have switched off;
 // virtual ones, without a driver, have nobody to leave work to.
-func (v *view) offloadsOff(sender bool) []string {
+func (v *view) offloadsOff(at side) []string {
 	var off []string
-	for _, i := range v.devices(sender) {
-		for _, name := range offloads[sender] {
+	for _, i := range v.devices(at) {
+		for _, name := range offloads[at] {
 			if on, known := i.Offloads[name]; known && !on && i.Driver != "" {
 				off = append(off, fmt.Sprintf("%s is off on %s", name, printable.Line(i.Name)))
 			}

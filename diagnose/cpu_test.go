@@ -73,7 +73,7 @@ func TestCPUPrediction(t *testing.T) {
 // time.
 func TestOffloads(t *testing.T) {
 	e := runsDry.evidence()
-	link(e, true, host.Interface{Name: "eth0", Driver: "igb", Offloads: map[string]bool{"tx": true, "sg": true, "tso": false, "gso": false, "gro": false}}, host.LinkCounters{})
+	link(e, sender, host.Interface{Name: "eth0", Driver: "igb", Offloads: map[string]bool{"tx": true, "sg": true, "tso": false, "gso": false, "gro": false}}, host.LinkCounters{})
 	cores(&e.Transfer.Client, 0.5, 0.5, 0.5, 0.9, 0)
 	got := Diagnose(e).Verdict
 	if n, ok := got.Value("offloads_off"); !ok || n != 2 || !strings.Contains(got.Action, "ethtool -K") {

@@ -20,9 +20,9 @@ const fastEthernet = 100 // Mb/s
 // damaged frames, which the other's collisions cut off.
 func duplexMismatch(v *view) *Finding {
 	worst := mismatch{}
-	for _, sender := range []bool{true, false} {
-		for _, l := range v.used(sender) {
-			if m := v.mismatch(sender, l); m.signs > worst.signs {
+	for _, at := range bothSides {
+		for _, l := range v.used(at) {
+			if m := v.mismatch(at, l); m.signs > worst.signs {
 				worst = m
 			}
 		}
@@ -68,9 +68,9 @@ type mismatch struct {
 	signs  int // that agree
 }
 
-func (v *view) mismatch(sender bool, l host.LinkDelta) mismatch {
-	m := mismatch{link: l, where: fmt.Sprintf("%s of the %s", printable.Line(l.Name), side(sender))}
-	m.device, _ = v.device(sender, l.Name)
+func (v *view) mismatch(at side, l host.LinkDelta) mismatch {
+	m := mismatch{link: l, where: fmt.Sprintf("%s of the %s", printable.Line(l.Name), at)}
+	m.device, _ = v.device(at, l.Name)
 	slow := m.device.Speed > 0 && m.device.Speed <= fastEthernet
 	half := m.device.Duplex == "half"
 	// A bad cable damages frames as well, but does not leave pieces of them.
@@ -100,7 +100,7 @@ func (m mismatch) facts(f *Finding) {
 // Fast Ethernet a flow collapses with heavy loss and no queue, and one host does
 // not tell of its interfaces. Other causes look the same.
 func (v *view) perhapsMismatch() *Finding {
-	hidden := v.SenderHost == nil || v.ReceiverHost == nil || len(v.used(true)) == 0 || len(v.used(false)) == 0
+	hidden := v.SenderHost == nil || v.ReceiverHost == nil || len(v.used(sender)) == 0 || len(v.used(receiver)) == 0
 	c, known := v.capacity()
 	class := known && (within(c.Rate, 10*unit.Mbps) || within(c.Rate, 100*unit.Mbps))
 	if !hidden || !class || v.loss.share < 2*heavyLoss || v.goodput > c.Rate/3 || v.queued(v.loss.rttAt) {

@@ -9,64 +9,37 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// A reader takes an argument as an explanation has it: written out, or as
-// another function gave it.
-type reader[T any] func(any) (T, error)
+// The functions of explanations take their arguments as they are written, "1gbit",
+// or as another function gave them. What is neither is a panic with an error,
+// which text/template makes the error of the whole text.
 
-func size(v any) (unit.Size, error) { return read(v, unit.ParseSize) }
+func size(v any) unit.Size { return argument(v, unit.ParseSize) }
 
-func rate(v any) (unit.Rate, error) { return read(v, unit.ParseRate) }
+func rate(v any) unit.Rate { return argument(v, unit.ParseRate) }
 
-func span(v any) (time.Duration, error) { return read(v, time.ParseDuration) }
+func span(v any) time.Duration { return argument(v, time.ParseDuration) }
 
-func number(v any) (float64, error) {
+func number(v any) float64 {
 	if n, ok := v.(int); ok {
-		return float64(n), nil
+		return float64(n)
 	}
-	return read(v, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+	return argument(v, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 }
 
-func read[T any](v any, parse func(string) (T, error)) (T, error) {
-	if text, ok := v.(string); ok {
-		return parse(text)
-	}
+func argument[T any](v any, parse func(string) (T, error)) T {
 	is, ok := v.(T)
+	if ok {
+		return is
+	}
+	text, ok := v.(string)
 	if !ok {
-		return is, fmt.Errorf("%v is of type %T, not %T", v, v, is)
+		panic(fmt.Errorf("%v is of type %T, not %T", v, v, is))
 	}
-	return is, nil
-}
-
-// with1, with2 and with3 make a function that templates can call of one that
-// knows its types.
-func with1[A, R any](a reader[A], f func(A) R) func(any) (R, error) {
-	return func(x any) (r R, err error) {
-		p, err := a(x)
-		if err != nil {
-			return r, err
-		}
-		return f(p), nil
+	is, err := parse(text)
+	if err != nil {
+		panic(err)
 	}
-}
-
-func with2[A, B, R any](a reader[A], b reader[B], f func(A, B) R) func(any, any) (R, error) {
-	return func(x, y any) (r R, err error) {
-		p, err := a(x)
-		if err != nil {
-			return r, err
-		}
-		return with1(b, func(q B) R { return f(p, q) })(y)
-	}
-}
-
-func with3[A, B, C, R any](a reader[A], b reader[B], c reader[C], f func(A, B, C) R) func(any, any, any) (R, error) {
-	return func(x, y, z any) (r R, err error) {
-		p, err := a(x)
-		if err != nil {
-			return r, err
-		}
-		return with2(b, c, func(q B, s C) R { return f(p, q, s) })(y, z)
-	}
+	return is
 }
 
 // thousands writes a number with three significant digits, in groups:

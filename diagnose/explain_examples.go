@@ -23,60 +23,58 @@ var examples = template.FuncMap{
 	"confidence":   confidence,
 
 	// Windows and buffers.
-	"receiverWindow": with1(size, ReceiverWindow),
-	"receiverBuffer": with1(size, func(window unit.Size) unit.Size { return unit.Size(float64(window) / ReceiverShare) }),
-	"senderWindow":   with1(size, SenderWindow),
-	"senderBuffer":   with1(size, func(window unit.Size) unit.Size { return unit.Size(float64(window) / SenderShare) }),
+	"receiverWindow": func(buffer any) unit.Size { return ReceiverWindow(size(buffer)) },
+	"receiverBuffer": func(window any) unit.Size { return unit.Size(float64(size(window)) / ReceiverShare) },
+	"senderWindow":   func(buffer any) unit.Size { return SenderWindow(size(buffer)) },
+	"senderBuffer":   func(window any) unit.Size { return unit.Size(float64(size(window)) / SenderShare) },
 	"largestWindow":  largestWindow,
-	"windowRate":     with2(size, span, WindowRate),
-	"bdp":            with2(rate, span, unit.Rate.BytesIn),
+	"windowRate":     func(window, rtt any) unit.Rate { return WindowRate(size(window), span(rtt)) },
+	"bdp":            func(r, rtt any) unit.Size { return rate(r).BytesIn(span(rtt)) },
 
 	// Links: payload of packets on a link whose rate counts IP packets (as
 	// capacities do), or bits on an Ethernet cable.
-	"payload":  with2(rate, number, func(r unit.Rate, mtu float64) unit.Rate { return framed(r, mtu, 0) }),
-	"ethernet": with2(rate, number, func(r unit.Rate, mtu float64) unit.Rate { return framed(r, mtu, 38) }),
-	"packets":  with2(rate, number, func(r unit.Rate, bytes float64) string { return thousands(float64(r) / 8 / bytes) }),
-	"takes":    with2(size, rate, func(n unit.Size, r unit.Rate) string { return duration(float64(n) * 8 / float64(r)) }),
-	"inTurn":   with2(rate, rate, func(a, b unit.Rate) unit.Rate { return 1 / (1/a + 1/b) }),
-	"ackRate":  with1(rate, func(r unit.Rate) unit.Rate { return r * 52 / (2 * 1448) }), // one of 52 bytes for two segments
-	"ackLimit": with1(rate, func(back unit.Rate) unit.Rate { return back * 2 * 1448 / 52 }),
+	"payload":  func(r, mtu any) unit.Rate { return framed(rate(r), number(mtu), 0) },
+	"ethernet": func(r, mtu any) unit.Rate { return framed(rate(r), number(mtu), 38) },
+	"packets":  func(r, bytes any) string { return thousands(float64(rate(r)) / 8 / number(bytes)) },
+	"takes":    func(n, r any) string { return duration(float64(size(n)) * 8 / float64(rate(r))) },
+	"inTurn":   func(a, b any) unit.Rate { return 1 / (1/rate(a) + 1/rate(b)) },
+	"ackRate":  func(r any) unit.Rate { return rate(r) * ackPacket / (2 * 1448) }, // one for two segments
+	"ackLimit": func(back any) unit.Rate { return rate(back) * 2 * 1448 / ackPacket },
 
 	// Loss.
-	"cubic": with3(number, span, number, func(p float64, rtt time.Duration, mss float64) unit.Rate {
-		return lossModel("cubic", p, rtt, mss)
-	}),
-	"reno": with3(number, span, number, func(p float64, rtt time.Duration, mss float64) unit.Rate {
-		return lossModel("reno", p, rtt, mss)
-	}),
-	"runLength": with2(rate, span, func(r unit.Rate, rtt time.Duration) string { return thousands(3 * math.Pow(segments(r, rtt), 2)) }), // RFC 8337
-	"frameLoss": with2(number, number, func(bitErrors, bytes float64) float64 { return 1 - math.Pow(1-bitErrors, 8*bytes) }),
-	"collided":  with1(number, func(framesBack float64) float64 { return 1 - math.Exp(-framesBack) }), // while one frame is on its way
+	"cubic": func(p, rtt, mss any) unit.Rate { return lossModel("cubic", number(p), span(rtt), number(mss)) },
+	"reno":  func(p, rtt, mss any) unit.Rate { return lossModel("reno", number(p), span(rtt), number(mss)) },
+	"runLength": func(r, rtt any) string { // RFC 8337
+		return thousands(3 * math.Pow(segments(rate(r), span(rtt)), 2))
+	},
+	"frameLoss": func(bitErrors, bytes any) float64 { return 1 - math.Pow(1-number(bitErrors), 8*number(bytes)) },
+	"collided":  func(framesBack any) float64 { return 1 - math.Exp(-number(framesBack)) }, // while one frame is on its way
 
 	// Queues: what keeps a link busy when a loss leaves this part of the window.
-	"queue": with3(size, number, number, func(bdp unit.Size, left, flows float64) unit.Size {
-		return unit.Size(float64(bdp) * (1/left - 1) / math.Sqrt(flows))
-	}),
-	"queueRTT": with3(size, rate, number, func(queue unit.Size, r unit.Rate, left float64) string {
-		return duration(float64(queue) * 8 / float64(r) / (1/left - 1))
-	}),
+	"queue": func(bdp, left, flows any) unit.Size {
+		return unit.Size(float64(size(bdp)) * (1/number(left) - 1) / math.Sqrt(number(flows)))
+	},
+	"queueRTT": func(queue, r, left any) string {
+		return duration(float64(size(queue)) * 8 / float64(rate(r)) / (1/number(left) - 1))
+	},
 
 	// Slow start and CUBIC's climb from this part of the path's window (RFC 9438, equation 2).
-	"slowStart":     with2(rate, span, slowStart),
-	"slowStartTime": with2(rate, span, func(r unit.Rate, rtt time.Duration) string { return duration(slowStart(r, rtt) * rtt.Seconds()) }),
-	"climb": with3(rate, span, number, func(r unit.Rate, rtt time.Duration, from float64) string {
-		return duration(math.Cbrt(segments(r, rtt) * (1 - from) / 0.4))
-	}),
+	"slowStart":     func(r, rtt any) float64 { return slowStart(rate(r), span(rtt)) },
+	"slowStartTime": func(r, rtt any) string { return duration(slowStart(rate(r), span(rtt)) * span(rtt).Seconds()) },
+	"climb": func(r, rtt, from any) string {
+		return duration(math.Cbrt(segments(rate(r), span(rtt)) * (1 - number(from)) / 0.4))
+	},
 
 	// Hosts.
-	"cpuRate": with2(number, number, func(cores, secondsPerGB float64) unit.Rate { return unit.Rate(cores / secondsPerGB * 8e9) }),
-	"pages":   with1(number, func(n float64) unit.Size { return unit.Size(n * 4096) }),
-	"sockets": with2(number, size, func(pages float64, buffer unit.Size) string {
-		return thousands(math.Floor(pages * 4096 / float64(buffer)))
-	}),
+	"cpuRate": func(cores, secondsPerGB any) unit.Rate { return unit.Rate(number(cores) / number(secondsPerGB) * 8e9) },
+	"pages":   func(n any) unit.Size { return unit.Size(number(n) * 4096) },
+	"sockets": func(pages, buffer any) string {
+		return thousands(math.Floor(number(pages) * 4096 / float64(size(buffer))))
+	},
 
 	// Forms.
-	"times":   with2(rate, number, func(r unit.Rate, by float64) unit.Rate { return r * unit.Rate(by) }),
-	"share":   with2(rate, rate, func(part, whole unit.Rate) float64 { return float64(part / whole) }),
+	"times":   func(r, by any) unit.Rate { return rate(r) * unit.Rate(number(by)) },
+	"share":   func(part, whole any) float64 { return float64(rate(part) / rate(whole)) },
 	"percent": func(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) },
 	"oneIn":   func(p float64) string { return thousands(1 / p) },
 }

@@ -45,15 +45,15 @@ func checkHostScenes(t *testing.T, scenes []hostScene) {
 }
 
 // wired gives both hosts one interface, and the receiver's what it counted.
-func wired(e *Evidence, receiver host.LinkCounters) {
-	link(e, true, host.Interface{Name: "eth0", Speed: 1000, Duplex: "full", Autoneg: "on"}, host.LinkCounters{})
-	link(e, false, host.Interface{Name: "eth0", Speed: 1000, Duplex: "full", Autoneg: "on"}, receiver)
+func wired(e *Evidence, counted host.LinkCounters) {
+	link(e, sender, host.Interface{Name: "eth0", Speed: 1000, Duplex: "full", Autoneg: "on"}, host.LinkCounters{})
+	link(e, receiver, host.Interface{Name: "eth0", Speed: 1000, Duplex: "full", Autoneg: "on"}, counted)
 }
 
 // link gives a host an interface that carried the transfer.
-func link(e *Evidence, sender bool, i host.Interface, c host.LinkCounters) {
+func link(e *Evidence, at side, i host.Interface, c host.LinkCounters) {
 	facts, end := e.ReceiverHost, &e.Transfer.Server
-	if sender {
+	if at == sender {
 		facts, end = e.SenderHost, &e.Transfer.Client
 	}
 	if facts != nil {
@@ -84,14 +84,14 @@ func TestAnyHosts(t *testing.T) {
 			assumed:  rapid.Bool().Draw(t, "assumed"), unprobed: rapid.Bool().Draw(t, "unprobed"), nofacts: rapid.Bool().Draw(t, "nofacts"),
 			streams: rapid.IntRange(1, 3).Draw(t, "streams"), notsent: rapid.Bool().Draw(t, "notsent"),
 		}.evidence()
-		for _, sender := range []bool{true, false} {
+		for _, at := range bothSides {
 			i := host.Interface{
 				Name: "eth0", Speed: int(count.Draw(t, "speed")), Duplex: rapid.SampledFrom([]string{"", "half", "full"}).Draw(t, "duplex"),
 				Autoneg: rapid.SampledFrom([]string{"", "on", "off"}).Draw(t, "autoneg"), Offloads: map[string]bool{"tso": rapid.Bool().Draw(t, "tso")},
 				Qdiscs: []host.Qdisc{{Kind: "tbf", Rate: rapid.SampledFrom([]unit.Rate{0, -1, 1, 5 * mbps, 100 * mbps, 1e30}).Draw(t, "rate"), PerFlow: rapid.Bool().Draw(t, "per flow")}},
 			}
-			link(e, sender, i, host.LinkCounters{CRC: count.Draw(t, "crc"), LateCollisions: count.Draw(t, "late"), RxMissed: count.Draw(t, "missed"), CarrierChanges: count.Draw(t, "flaps")})
-			end := (&view{Evidence: e}).end(sender)
+			link(e, at, i, host.LinkCounters{CRC: count.Draw(t, "crc"), LateCollisions: count.Draw(t, "late"), RxMissed: count.Draw(t, "missed"), CarrierChanges: count.Draw(t, "flaps")})
+			end := (&view{Evidence: e}).end(at)
 			cores(end, share.Draw(t, "used"), share.Draw(t, "quota"), share.Draw(t, "throttled"), share.Draw(t, "busy"), share.Draw(t, "softirq"))
 			end.Memory = &host.TCPMemory{Used: count.Draw(t, "memory"), Pressure: count.Draw(t, "pressure")}
 			end.Counters = map[string]int64{"Tcp.InCsumErrors": count.Draw(t, "checksums"), pressures: count.Draw(t, "pressures"), pressureTime: count.Draw(t, "chrono"), "TcpExt.TCPSackRecovery": count.Draw(t, "recoveries")}

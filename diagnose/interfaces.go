@@ -6,27 +6,29 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
+// side is one end of the transfer, as people call it.
+type side string
+
+const (
+	sender   side = "sender"
+	receiver side = "receiver"
+)
+
+var bothSides = []side{sender, receiver}
+
 // host is what the sending or the receiving host tells of itself, nil if nothing.
-func (v *view) host(sender bool) *host.Facts {
-	if sender {
+func (v *view) host(at side) *host.Facts {
+	if at == sender {
 		return v.SenderHost
 	}
 	return v.ReceiverHost
 }
 
-// side is what people call it.
-func side(sender bool) string {
-	if sender {
-		return "sender"
-	}
-	return "receiver"
-}
-
 // used are the interfaces of a host that carried the transfer: one, or one
 // stacked upon others.
-func (v *view) used(sender bool) []host.LinkDelta {
+func (v *view) used(at side) []host.LinkDelta {
 	var used []host.LinkDelta
-	for _, l := range v.end(sender).Links {
+	for _, l := range v.end(at).Links {
 		if l.Used {
 			used = append(used, l)
 		}
@@ -35,10 +37,10 @@ func (v *view) used(sender bool) []host.LinkDelta {
 }
 
 // devices are the same interfaces as the host describes them.
-func (v *view) devices(sender bool) []host.Interface {
+func (v *view) devices(at side) []host.Interface {
 	var devices []host.Interface
-	for _, l := range v.used(sender) {
-		if i, known := v.device(sender, l.Name); known {
+	for _, l := range v.used(at) {
+		if i, known := v.device(at, l.Name); known {
 			devices = append(devices, i)
 		}
 	}
@@ -46,14 +48,14 @@ func (v *view) devices(sender bool) []host.Interface {
 }
 
 // device is an interface as its host describes it.
-func (v *view) device(sender bool, name string) (i host.Interface, known bool) {
-	facts := v.host(sender)
+func (v *view) device(at side, name string) (i host.Interface, known bool) {
+	facts := v.host(at)
 	if facts == nil {
 		return i, false
 	}
-	at := slices.IndexFunc(facts.Interfaces, func(i host.Interface) bool { return i.Name == name })
-	if at < 0 {
+	n := slices.IndexFunc(facts.Interfaces, func(i host.Interface) bool { return i.Name == name })
+	if n < 0 {
 		return i, false
 	}
-	return facts.Interfaces[at], true
+	return facts.Interfaces[n], true
 }

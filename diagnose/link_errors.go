@@ -19,22 +19,22 @@ type damage struct {
 
 func (v *view) damage() damage {
 	var d damage
-	for _, sender := range []bool{false, true} {
-		for _, l := range v.used(sender) {
+	for _, at := range []side{receiver, sender} {
+		for _, l := range v.used(at) {
 			broken := float64(l.Damaged())
 			if broken+float64(l.CarrierChanges) > 0 {
-				d.where = append(d.where, fmt.Sprintf("%s of the %s", printable.Line(l.Name), side(sender)))
+				d.where = append(d.where, fmt.Sprintf("%s of the %s", printable.Line(l.Name), at))
 			}
 			d.flaps += float64(l.CarrierChanges)
-			if sender {
+			if at == sender {
 				d.answers += broken
 			} else {
 				d.frames = max(d.frames, broken) // an interface and what is stacked upon it may both count
 			}
 		}
 	}
-	d.segments = float64(max(0, v.end(false).Counters["Tcp.InCsumErrors"]))
-	d.answers += float64(max(0, v.end(true).Counters["Tcp.InCsumErrors"]))
+	d.segments = float64(max(0, v.end(receiver).Counters["Tcp.InCsumErrors"]))
+	d.answers += float64(max(0, v.end(sender).Counters["Tcp.InCsumErrors"]))
 	return d
 }
 

@@ -71,32 +71,32 @@ func TestDuplexMismatch(t *testing.T) {
 	}
 	checkHostScenes(t, []hostScene{
 		{"the half-duplex side sends and counts late collisions", collapsed, func(e *Evidence) {
-			link(e, true, fast("half", "on"), host.LinkCounters{Collisions: 4000, LateCollisions: 310, TxErrors: 310})
-			link(e, false, fast("full", "on"), host.LinkCounters{})
+			link(e, sender, fast("half", "on"), host.LinkCounters{Collisions: 4000, LateCollisions: 310, TxErrors: 310})
+			link(e, receiver, fast("full", "on"), host.LinkCounters{})
 		}, DuplexMismatch, 0.9},
 		{"the half-duplex side receives", collapsed, func(e *Evidence) {
-			link(e, true, fast("full", "on"), host.LinkCounters{})
-			link(e, false, fast("half", "on"), host.LinkCounters{LateCollisions: 12})
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, fast("half", "on"), host.LinkCounters{LateCollisions: 12})
 		}, DuplexMismatch, 0.9},
 		{"only half duplex is known", collapsed, func(e *Evidence) {
-			link(e, true, fast("half", "on"), host.LinkCounters{})
-			link(e, false, fast("full", "on"), host.LinkCounters{})
+			link(e, sender, fast("half", "on"), host.LinkCounters{})
+			link(e, receiver, fast("full", "on"), host.LinkCounters{})
 		}, DuplexMismatch, 0.75},
 		{"the fixed full-duplex side counts frames that were cut off", collapsed, func(e *Evidence) {
-			link(e, true, fast("full", "on"), host.LinkCounters{})
-			link(e, false, fast("full", "off"), host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, fast("full", "off"), host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
 		}, DuplexMismatch, 0.75},
 		{"fixed as well, but whole frames are damaged: a cable", collapsed, func(e *Evidence) {
-			link(e, true, fast("full", "on"), host.LinkCounters{})
-			link(e, false, fast("full", "off"), host.LinkCounters{CRC: 90})
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, fast("full", "off"), host.LinkCounters{CRC: 90})
 		}, LinkErrors, 0.9},
 		{"a hub: half duplex on both sides and no late collisions, and all is well", normal, func(e *Evidence) {
-			link(e, true, fast("half", "on"), host.LinkCounters{Collisions: 900})
-			link(e, false, fast("half", "on"), host.LinkCounters{Collisions: 700})
+			link(e, sender, fast("half", "on"), host.LinkCounters{Collisions: 900})
+			link(e, receiver, fast("half", "on"), host.LinkCounters{Collisions: 700})
 		}, Healthy, 0.85},
 		{"fixed on both sides", normal, func(e *Evidence) {
-			link(e, true, fast("full", "off"), host.LinkCounters{})
-			link(e, false, fast("full", "off"), host.LinkCounters{})
+			link(e, sender, fast("full", "off"), host.LinkCounters{})
+			link(e, receiver, fast("full", "off"), host.LinkCounters{})
 		}, Healthy, 0.85},
 	})
 }

@@ -46,11 +46,11 @@ func (v *view) findLoss() loss {
 	// other connections: more events than packets are not of this transfer.
 	packets := l.packets
 	l.events = packets
-	if counters := v.end(true).Measured; counters != nil {
+	if counters := v.end(sender).Measured; counters != nil {
 		if counted := reactions(counters); counted > 0 && counted <= packets {
 			l.events, l.sawCause = counted, true
 		}
-	} else if counted, ever := reactions(v.end(true).Counters), v.resentEver(); counted > 0 && counted <= ever {
+	} else if counted, ever := reactions(v.end(sender).Counters), v.resentEver(); counted > 0 && counted <= ever {
 		l.events, l.sawCause = counted, true
 		packets = ever
 		_, segments = v.lossEver()
@@ -84,7 +84,7 @@ func (v *view) lossEver() (events, segments float64) {
 			segments += float64(f.Samples[n-1].TCP.DataSegsOut)
 		}
 	}
-	if counted := reactions(v.end(true).Counters); counted > 0 && counted < events {
+	if counted := reactions(v.end(sender).Counters); counted > 0 && counted < events {
 		events = counted
 	}
 	return events, segments

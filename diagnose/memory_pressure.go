@@ -25,8 +25,8 @@ var saving = []string{"TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.OfoPrune
 // either host, and takes it from the sockets' buffers.
 func memoryPressure(v *view) *Finding {
 	worst := shortage{}
-	for _, sender := range []bool{true, false} {
-		if s := v.shortage(sender); s.share > worst.share {
+	for _, at := range bothSides {
+		if s := v.shortage(at); s.share > worst.share {
 			worst = s
 		}
 	}
@@ -38,14 +38,14 @@ func memoryPressure(v *view) *Finding {
 		Cause:      MemoryPressure,
 		Confidence: confidence(count(worst.entered > 0, worst.above, worst.saved > 0, worst.aborted > 0), 0),
 		Says: fmt.Sprintf("The TCP connections of the %s hold as much memory as the kernel grants all of them together, so it shrinks their buffers. %v arrive on a round trip of %s, and no connection's own buffer is to blame.",
-			side(worst.sender), v.goodput, unit.Milliseconds(v.rtt)),
-		Action: fmt.Sprintf("raise the values of %s on the %s if it has memory to spare, or find the connections that hold it (ss -tm)", mem, side(worst.sender)),
+			worst.at, v.goodput, unit.Milliseconds(v.rtt)),
+		Action: fmt.Sprintf("raise the values of %s on the %s if it has memory to spare, or find the connections that hold it (ss -tm)", mem, worst.at),
 		weight: worst.share,
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
 	if m.Used > 0 {
-		f.Add("tcp_memory", float64(m.Used), "B", "the TCP connections of the %s held %v at most", side(worst.sender), unit.Size(m.Used))
+		f.Add("tcp_memory", float64(m.Used), "B", "the TCP connections of the %s held %v at most", worst.at, unit.Size(m.Used))
 	}
 	if m.Pressure > 0 {
 		f.Add("tcp_mem", float64(m.Pressure), "B", "from %v on memory counts as short (the second value of %s)", unit.Size(m.Pressure), mem)
@@ -58,7 +58,7 @@ func memoryPressure(v *view) *Finding {
 
 // shortage is what one host tells of TCP's memory.
 type shortage struct {
-	sender  bool
+	at      side
 	memory  host.TCPMemory
 	above   bool    // it was seen above the mark
 	entered float64 // times it came to be short
@@ -71,9 +71,9 @@ type shortage struct {
 // seen, but not for how long: the kernel's clock is read when it ends.
 const unknownShortage = 0.7
 
-func (v *view) shortage(sender bool) shortage {
-	end := v.end(sender)
-	s := shortage{sender: sender}
+func (v *view) shortage(at side) shortage {
+	end := v.end(at)
+	s := shortage{at: at}
 	if end.Memory != nil {
 		s.memory = *end.Memory
 		s.above = s.memory.Pressure > 0 && s.memory.Used >= s.memory.Pressure

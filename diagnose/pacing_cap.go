@@ -80,7 +80,7 @@ func (v *view) pacing() ownCap {
 // shaper is the lowest rate of a queue before an interface that the sender uses.
 func (v *view) shaper() ownCap {
 	least := ownCap{}
-	for _, i := range v.devices(true) {
+	for _, i := range v.devices(sender) {
 		for _, q := range i.Qdiscs {
 			rate := q.Rate
 			if q.PerFlow {
@@ -127,8 +127,8 @@ func (v *view) beyond() (rate unit.Rate, by string) {
 		}
 	}
 	speed := 0
-	for _, l := range v.used(true) {
-		i, known := v.device(true, l.Name)
+	for _, l := range v.used(sender) {
+		i, known := v.device(sender, l.Name)
 		if !known || i.Speed <= 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 func shapedBy(kind string, rate unit.Rate, perFlow bool) func(*Evidence) {
 	return func(e *Evidence) {
 		queue := host.Qdisc{Kind: kind, Handle: "1:", Parent: "root", Rate: rate, PerFlow: perFlow}
-		link(e, true, host.Interface{Name: "eth0", Qdiscs: []host.Qdisc{{Kind: "pfifo", Parent: "1:1"}, queue}}, host.LinkCounters{})
+		link(e, sender, host.Interface{Name: "eth0", Qdiscs: []host.Qdisc{{Kind: "pfifo", Parent: "1:1"}, queue}}, host.LinkCounters{})
 	}
 }
 
@@ -138,7 +138,7 @@ func TestBeyondIsTheRoutesInterface(t *testing.T) {
 		e := scene{goodput: 5 * mbps, rtt: 12 * ms, minRTT: 10 * ms, capacity: 5.2 * mbps, notsent: true}.evidence()
 		e.Path.Reverse.Capacity.Assumed = true
 		for name, speed := range map[string]int{"bond0": 200, "eth0": 10, "eth1": 100} {
-			link(e, true, host.Interface{Name: name, Speed: speed}, host.LinkCounters{})
+			link(e, sender, host.Interface{Name: name, Speed: speed}, host.LinkCounters{})
 		}
 		for i := range e.Transfer.Client.Links {
 			l := &e.Transfer.Client.Links[i]

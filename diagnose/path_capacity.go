@@ -54,8 +54,8 @@ func (f *Finding) reaches(v *view, standing bool) {
 // busiestCore of either host, as a share of its time (0..1).
 func (v *view) busiestCore() float64 {
 	most := 0.0
-	for _, sender := range []bool{true, false} {
-		for _, c := range v.end(sender).CPU.Cores {
+	for _, at := range bothSides {
+		for _, c := range v.end(at).CPU.Cores {
 			most = max(most, c.Busy)
 		}
 	}

@@ -15,9 +15,12 @@ func randomLoss(v *view) *Finding {
 	if v.loss.packets < 1 || !v.networkHeld() || IsBBR(v.congestion()) || v.atCapacity() || v.lossExplained() {
 		return nil
 	}
-	waited := v.queued(v.loss.rttAt)
-	if waited && !v.queueGoes() {
-		return nil
+	queue := "no queue"
+	if v.queued(v.loss.rttAt) {
+		if !v.queueGoes() {
+			return nil
+		}
+		queue = "whatever waited there does not with another congestion control"
 	}
 	limit, known := v.pathLimit()
 	model, fits := v.lossModel()
@@ -43,7 +46,7 @@ func randomLoss(v *view) *Finding {
 	f.addRTT(v)
 	f.Add("loss_events", v.loss.rate, "per packet", "packets were lost %.0f times, once in %s packets", v.loss.events, every)
 	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
-	f.Add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), map[bool]string{false: "no queue", true: "whatever waited there does not with another congestion control"}[waited])
+	f.Add("rtt_before_loss", milliseconds(v.loss.rttAt), "ms", "round trip of %s just before a loss, %s at least: %s", unit.Milliseconds(v.loss.rttAt), unit.Milliseconds(v.minRTT), queue)
 	if !math.IsInf(float64(model), 0) {
 		f.LossLimit = model
 	}

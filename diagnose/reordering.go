@@ -66,7 +66,7 @@ func (v *view) distance() float64 {
 func (v *view) spurious() float64 {
 	total := 0.0
 	for _, name := range []string{"TcpExt.TCPFullUndo", "TcpExt.TCPPartialUndo", "TcpExt.TCPDSACKUndo", "TcpExt.TCPLossUndo", "TcpExt.TCPDSACKRecv"} {
-		total += float64(max(0, v.end(true).Counters[name]))
+		total += float64(max(0, v.end(sender).Counters[name]))
 	}
 	return total
 }

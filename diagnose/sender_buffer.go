@@ -74,7 +74,7 @@ func (v *view) sendHeld() (held float64, stuck bool) {
 		held = max(held, v.cwndFull())
 	}
 	// A buffer that is too small even to repair a loss keeps the sender at it.
-	if v.end(true).Counters["TcpExt.TCPWqueueTooBig"] > 0 && v.samples(recovering) > 0.5 {
+	if v.end(sender).Counters["TcpExt.TCPWqueueTooBig"] > 0 && v.samples(recovering) > 0.5 {
 		held, stuck = max(held, v.samples(recovering)), true
 	}
 	return held, stuck

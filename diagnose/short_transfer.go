@@ -29,7 +29,7 @@ func shortTransfer(v *view) *Finding {
 	}
 	early := 0.0
 	for _, name := range hystart {
-		early += float64(v.end(true).Counters[name])
+		early += float64(v.end(sender).Counters[name])
 	}
 	f := &Finding{
 		Cause:      ShortTransfer,

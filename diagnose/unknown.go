@@ -17,8 +17,8 @@ func unmeasured(v *view) Finding {
 		Evidence: []Fact{},
 	}
 	if v.Transfer != nil {
-		for _, sender := range []bool{true, false} {
-			if e := v.end(sender); e.Error != "" {
+		for _, at := range bothSides {
+			if e := v.end(at); e.Error != "" {
 				f.Evidence = append(f.Evidence, Fact{Name: "error", Says: fmt.Sprintf("%s ended early: %s", printable.Line(e.Host), printable.Line(e.Error))})
 			}
 		}

@@ -128,8 +128,8 @@ func (v *view) mss() float64 {
 func (v *view) direction() *path.Direction { return v.Path.Way(v.Direction == bulk.Reverse) }
 
 // end is what the sending or the receiving host recorded.
-func (v *view) end(sender bool) *bulk.End {
-	if sender == (v.Direction != bulk.Reverse) {
+func (v *view) end(at side) *bulk.End {
+	if (at == sender) == (v.Direction != bulk.Reverse) {
 		return &v.Transfer.Client
 	}
 	return &v.Transfer.Server

@@ -29,8 +29,11 @@ func windowScale(v *view) *Finding {
 	f.addGoodput(v)
 	f.addRTT(v)
 	f.Add("window", float64(v.window()), "B", "window that the receiver offers: %v", v.window())
-	f.Add("window_scale", float64(shift), "bits", "%s", map[bool]string{
-		true: fmt.Sprintf("windows are shifted by %d bits", shift), false: "no window scale was agreed"}[agreed])
+	if agreed {
+		f.Add("window_scale", float64(shift), "bits", "windows are shifted by %d bits", shift)
+	} else {
+		f.Add("window_scale", 0, "bits", "no window scale was agreed")
+	}
 	f.Add("window_max", float64(largestWindow(shift)), "B", "largest window that can be said: %v", largestWindow(shift))
 	f.Add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
 	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
