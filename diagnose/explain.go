@@ -5,10 +5,13 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"text/template"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/fullbore/fullbore/near"
 )
 
 // Explanation is the physics of one cause, for people who want to know more
@@ -100,4 +103,31 @@ func parseExplanation(text []byte) (e Explanation, err error) {
 	}
 	e.Trials = append([]Question{}, e.Trials...) // none is [] in JSON
 	return e, nil
+}
+
+// Like gives the causes that somebody may have meant, the likeliest first, three
+// at most: those that have the word in their name, those with nearly the same
+// name, or those whose meaning has it.
+func Like(word string) []string {
+	word = strings.ToLower(strings.TrimSpace(word))
+	if word == "" || len(word) > 64 {
+		return nil
+	}
+	var like []string
+	add := func(is func(Cause) bool) {
+		for _, c := range Causes {
+			if len(like) < 3 && is(c) && !slices.Contains(like, c.ID) {
+				like = append(like, c.ID)
+			}
+		}
+	}
+	id := strings.NewReplacer("_", "-", " ", "-").Replace(word)
+	for distance := 0; distance <= max(1, len(word)/3) && len(like) == 0; distance++ {
+		add(func(c Cause) bool { return near.Distance(id, c.ID) <= distance })
+	}
+	if len(like) == 0 && len(word) > 1 {
+		add(func(c Cause) bool { return strings.Contains(c.ID, id) })
+		add(func(c Cause) bool { return strings.Contains(strings.ToLower(c.Means), word) })
+	}
+	return like
 }

@@ -20,18 +20,18 @@ func (v *view) payloadShare() float64 {
 	if mss <= 0 {
 		mss = 1448
 	}
-	return mss / (mss + v.headers())
+	return path.PayloadShare(mss+v.headers(), v.headers())
 }
 
 // headers of a segment in bytes: IP, TCP, and the timestamps if they were agreed.
 func (v *view) headers() float64 {
-	bytes := 20.0 + 20
+	bytes := float64(path.Headers)
 	if len(v.senders) == 0 || len(v.senders[0].measured) == 0 {
-		return bytes + 12
+		return bytes
 	}
 	s := v.senders[0]
-	if s.last().TCP.Options&bulk.OptTimestamps != 0 {
-		bytes += 12
+	if s.last().TCP.Options&bulk.OptTimestamps == 0 {
+		bytes -= 12
 	}
 	if local, err := netip.ParseAddrPort(s.Local); err == nil && local.Addr().Unmap().Is6() {
 		bytes += 20
@@ -48,15 +48,12 @@ func (v *view) capacity() (c path.Capacity, known bool) {
 		return path.Capacity{Assumed: true}, false
 	}
 	c = d.Capacity
-	if !(c.Rate > 0 && c.Rate < fastest && c.High < fastest) {
+	if !c.Plausible() {
 		return path.Capacity{Assumed: true}, false
 	}
-	known = !c.Assumed && c.High > 0 && float64(v.goodput) <= 1.1*float64(c.High)*v.payloadShare() && !v.shaped(c.Rate)
+	known = c.Measured() && float64(v.goodput) <= 1.1*float64(c.High)*v.payloadShare() && !v.shaped(c.Rate)
 	return c, known
 }
-
-// fastest is beyond any link: what claims more is not a measurement.
-const fastest = 10_000 * unit.Gbps
 
 // pathLimit is the goodput of a full bottleneck. Where the capacity is not
 // known it is a guess for predictions only: the assumed rate, or twice what was

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -68,7 +69,7 @@ func (v *view) pacing() ownCap {
 			return ownCap{}
 		}
 		most := f.last().TCP.MaxPacingRate
-		if most == 0 || most >= math.MaxUint32 && float64(most)*8 >= float64(fastest) { // ^0: none
+		if most == 0 || most >= math.MaxUint32 && float64(most)*8 >= float64(path.Fastest) { // ^0: none
 			return ownCap{}
 		}
 		total += 8 * float64(most)
@@ -86,7 +87,7 @@ func (v *view) shaper() ownCap {
 			if q.PerFlow {
 				rate *= unit.Rate(max(1, len(v.senders)))
 			}
-			if !(rate > 0 && rate < fastest) || least.rate > 0 && rate >= least.rate {
+			if !(rate > 0 && rate < path.Fastest) || least.rate > 0 && rate >= least.rate {
 				continue
 			}
 			name, kind := printable.Line(i.Name), printable.Line(q.Kind)
@@ -122,7 +123,7 @@ func (v *view) shaped(rate unit.Rate) bool {
 func (v *view) beyond() (rate unit.Rate, by string) {
 	if back := v.Path.Way(v.Direction != bulk.Reverse); back != nil {
 		c := back.Capacity
-		if !c.Assumed && c.Rate > 0 && c.High > 0 && c.High < fastest {
+		if c.Measured() {
 			return c.Rate, "what the path carries the other way"
 		}
 	}

@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/fullbore/fullbore/unit"
+import (
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/unit"
+)
 
 // How far a transfer falls short of what its path can carry.
 
@@ -32,7 +35,7 @@ func (v *view) floor() unit.Rate {
 	if known {
 		return limit
 	}
-	if d := v.direction(); d != nil && !d.Capacity.Assumed && d.Capacity.Low < fastest {
+	if d := v.direction(); d != nil && !d.Capacity.Assumed && d.Capacity.Low < path.Fastest {
 		return unit.Rate(float64(d.Capacity.Low) * v.payloadShare())
 	}
 	return 0

@@ -78,6 +78,23 @@ func (c Capacity) String() string {
 	return fmt.Sprintf("%s (%s to %s)", c.Rate, c.Low, c.High)
 }
 
+// Fastest is beyond any link: what claims more is no measurement.
+const Fastest = 10_000 * unit.Gbps
+
+// Plausible says whether the rates can be those of a link, whoever sent them.
+func (c Capacity) Plausible() bool { return c.Rate > 0 && c.Rate < Fastest && c.High < Fastest }
+
+// Measured says whether the capacity is known, with both bounds: it was neither
+// assumed nor found to be only a lower bound.
+func (c Capacity) Measured() bool { return c.Plausible() && !c.Assumed && c.High > 0 }
+
+// Headers are those of IPv4 and TCP with timestamps, in bytes of each packet.
+const Headers = 20 + 20 + 12
+
+// PayloadShare is the part (0..1) of full packets of so many bytes that is left
+// beside their headers: 1448/1500 at the usual MTU.
+func PayloadShare(packet, headers float64) float64 { return max(0, 1-headers/packet) }
+
 // AssumedRate is used where nothing better is known: a common default of tuning
 // guides, low enough for no plan to waste much memory.
 const AssumedRate = 100 * unit.Mbps

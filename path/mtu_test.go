@@ -3,12 +3,15 @@ package path
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/fullbore/fullbore/unit"
 )
 
 // lossyPath is an asker for a path of one MTU that loses a share of the asked
@@ -90,5 +93,32 @@ func TestProbedMTU(t *testing.T) {
 		if got := probedMTU(c.found, c.link, c.kernel); got.Note != c.note || got.Bytes != c.found || got.BlackHole != strings.Contains(c.note, "vanish") {
 			t.Errorf("found %d on a link of %d, kernel %d: %+v, want note %q", c.found, c.link, c.kernel, got, c.note)
 		}
+	}
+}
+
+func TestCapacityIsBelieved(t *testing.T) {
+	for _, c := range []struct {
+		capacity            Capacity
+		plausible, measured bool
+	}{
+		{Capacity{Rate: 1, Low: 1, High: 1}, true, true},
+		{Capacity{Rate: 1, Low: 1}, true, false}, // a lower bound
+		{Capacity{Rate: 1, High: 1, Assumed: true}, true, false},
+		{Capacity{}, false, false},
+		{Capacity{Rate: -1, High: 1}, false, false},
+		{Capacity{Rate: Fastest, High: 1}, false, false},
+		{Capacity{Rate: Fastest * 0.999, High: Fastest * 0.999}, true, true},
+		{Capacity{Rate: 1, High: Fastest}, false, false},
+		{Capacity{Rate: unit.Rate(math.NaN()), High: 1}, false, false},
+	} {
+		if p, m := c.capacity.Plausible(), c.capacity.Measured(); p != c.plausible || m != c.measured {
+			t.Errorf("%+v: plausible %v, measured %v", c.capacity, p, m)
+		}
+	}
+	if share := PayloadShare(1500, Headers); math.Abs(share-1448.0/1500) > 1e-9 {
+		t.Errorf("of 1500 bytes %v is payload", share)
+	}
+	if share := PayloadShare(40, Headers); share != 0 {
+		t.Errorf("of packets that are smaller than their headers %v is payload", share)
 	}
 }

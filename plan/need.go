@@ -24,9 +24,6 @@ const (
 	// leastShare bounds the observed part of a receive buffer that becomes
 	// window: below, it is not overhead but an application that does not read.
 	leastShare = 0.25
-
-	// fastest is beyond any link: what claims more is not a measurement.
-	fastest = 10_000 * unit.Gbps
 )
 
 // need is what one stream needs to fill the path.
@@ -53,12 +50,12 @@ func (m *maker) measure() need {
 func (m *maker) rate() (rate unit.Rate, known bool) {
 	reached := m.reached()
 	d := m.way()
-	if d == nil || !(d.Capacity.Rate > 0 && d.Capacity.Rate < fastest) {
+	if d == nil || !d.Capacity.Plausible() {
 		m.note("The path's capacity is not known; the plan assumes %v, and doubling finds out whether more helps.", max(path.AssumedRate, 2*reached))
 		return max(path.AssumedRate, 2*reached), false
 	}
 	c := d.Capacity
-	if c.Assumed || c.High <= 0 {
+	if !c.Measured() {
 		rate = max(c.Rate, 2*reached)
 		m.note("The path's capacity was not measured; the plan assumes %v, and doubling finds out whether more helps.", rate)
 		return rate, false
@@ -171,13 +168,12 @@ func (m *maker) mtu() float64 {
 	return 1500
 }
 
-// pathLimit is the goodput of a full path: what is left of each packet after 52
-// bytes of IPv4 and TCP headers with timestamps.
+// pathLimit is the goodput of a full path.
 func (m *maker) pathLimit() (limit unit.Rate, known bool) {
 	if !m.need.known {
 		return 0, false
 	}
-	return m.way().Capacity.Rate * unit.Rate((m.mtu()-52)/m.mtu()), true
+	return m.way().Capacity.Rate * unit.Rate(path.PayloadShare(m.mtu(), path.Headers)), true
 }
 
 // windowRate is the goodput of one window a round trip on every stream.
