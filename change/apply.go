@@ -98,7 +98,7 @@ func (l *ledger) firstTouch(name string) (*Value, error) {
 		return nil, err
 	}
 	v := &Value{Tunable: name, Old: now, New: now, State: Reverted, Device: device}
-	if homeOf(name) == inSysctl {
+	if homeOf(name) == tunable.InSysctl {
 		v.AtBoot = &Source{}
 		if a := sysctld.Read(l.root, nil).Of(name); a != nil && !a.Negative {
 			*v.AtBoot = Source{a.File, a.Line, a.Value}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/sysctld"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 // The files that values which outlive a boot are kept in. Files of both kinds
@@ -38,7 +39,7 @@ var dropIns = []dropIn{
 }
 
 func sysctlLine(v *Value) string {
-	if homeOf(v.Tunable) != inSysctl {
+	if homeOf(v.Tunable) != tunable.InSysctl {
 		return ""
 	}
 	return v.Tunable + " = " + v.New
@@ -52,7 +53,7 @@ func sysctlForm(line string) string {
 }
 
 func udevLine(v *Value) string {
-	if homeOf(v.Tunable) != inUdev {
+	if homeOf(v.Tunable) != tunable.InUdev {
 		return ""
 	}
 	return udevRule(v)

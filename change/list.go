@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fullbore/fullbore/sysctld"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 // List gives all change sets, newest first, having reverted those whose
@@ -106,7 +107,7 @@ func (l *ledger) driftAtBoot(set *Set, v *Value, boot sysctld.Settings) string {
 			return fmt.Sprintf("/%s was edited: %q is not in it", d.path, line)
 		}
 	}
-	if homeOf(v.Tunable) != inSysctl {
+	if homeOf(v.Tunable) != tunable.InSysctl {
 		return ""
 	}
 	switch a := boot.Of(v.Tunable); {

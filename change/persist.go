@@ -4,34 +4,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/fullbore/fullbore/sysctld"
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// home is the kind of file that keeps a tunable over a boot.
-type home int
-
-// The homes.
-const (
-	nowhere  home = iota // fullbore keeps it nowhere
-	inSysctl             // sysctl.d(5)
-	inUdev               // udev(7), when the device appears
-)
-
-// homeOf reads in the catalogue which of our files keeps the tunable.
-func homeOf(name string) home {
+// homeOf gives the kind of home that keeps the tunable over a boot.
+func homeOf(name string) tunable.HomeKind {
 	known, ok := lookup(name)
-	switch {
-	case !ok:
-		return nowhere
-	case strings.Contains(known.Persist, "/"+sysctlFile):
-		return inSysctl
-	case strings.Contains(known.Persist, "/"+udevFile):
-		return inUdev
+	if !ok {
+		return tunable.Nowhere
 	}
-	return nowhere
+	return known.Home.Kind
 }
 
 // persistable reports, as an error, why the set's values would not be there
@@ -42,8 +26,8 @@ func (l *ledger) persistable(set *Set) error {
 	for _, v := range trial.persisted() {
 		var err error
 		switch homeOf(v.Tunable) {
-		case inSysctl:
-		case inUdev:
+		case tunable.InSysctl:
+		case tunable.InUdev:
 			err = l.udevServes(&v)
 		default:
 			err = homeless(&v)
@@ -61,7 +45,7 @@ func (l *ledger) persistable(set *Set) error {
 		l.locate(&boot[i])
 	}
 	for _, v := range trial.persisted() {
-		if homeOf(v.Tunable) != inSysctl {
+		if homeOf(v.Tunable) != tunable.InSysctl {
 			continue
 		}
 		if err := l.effective(boot, &v); err != nil {
@@ -111,7 +95,7 @@ func (l *ledger) byHand(set *Set) string {
 	var notes string
 	conf := l.conf()
 	for _, v := range set.persisted() {
-		if a := conf.Of(v.Tunable); homeOf(v.Tunable) == inSysctl && a != nil && !a.Negative && a.Value != v.New {
+		if a := conf.Of(v.Tunable); homeOf(v.Tunable) == tunable.InSysctl && a != nil && !a.Negative && a.Value != v.New {
 			notes = sentence(notes, fmt.Sprintf("%s:%d sets %s to %q when someone runs sysctl --system", a.File, a.Line, v.Tunable, a.Value))
 		}
 	}

@@ -9,25 +9,18 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// udevNamed is how the catalogue's rules find their interface. Ours find it by
-// its hardware address instead, since names are given anew at every boot.
-const udevNamed = `NAME=="{instance}", `
-
 // udevRule is the rule that gives the interface its value when it appears; ""
-// if the catalogue has none, or the interface no hardware address.
+// if the catalogue has none, or the interface no hardware address. The
+// catalogue's rules find the interface by its name; ours by its hardware address,
+// since names are given anew at every boot.
 func udevRule(v *Value) string {
 	known, ok := lookup(v.Tunable)
-	if !ok || v.Device == nil || v.Device.MAC == "" {
-		return ""
-	}
-	rule, _, ok := strings.Cut(known.Persist, " in /"+udevFile)
-	_, action, named := strings.Cut(rule, udevNamed)
-	if !ok || !named {
+	if !ok || known.Home.Kind != tunable.InUdev || v.Device == nil || v.Device.MAC == "" {
 		return ""
 	}
 	// A dollar is udev's own sign (udev(7), "Substitutions"), unless there are two.
-	steps := tunable.Steps{Persist: strings.ReplaceAll(strings.ReplaceAll(action, "$$", "$"), "$", "$$")}
-	action = steps.Fill(v.Tunable, v.New, "$name").Persist
+	action := strings.ReplaceAll(strings.ReplaceAll(known.Home.Line, "$$", "$"), "$", "$$")
+	action = tunable.Fill(action, v.Tunable, v.New, "$name")
 	// Devices with a driver only: bonds, bridges and VLANs bear the address of
 	// the interface below them.
 	return fmt.Sprintf(`ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="%s", %s`, v.Device.MAC, action)

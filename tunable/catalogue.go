@@ -1,7 +1,6 @@
 package tunable
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -18,12 +17,18 @@ var files embed.FS
 
 // System is what is known of one operating system: one file of the catalogue.
 type System struct {
-	ID       string           `yaml:"system"`   // "linux", as in host.Facts.OS
-	Title    string           `yaml:"title"`    // "Linux"
-	Versions string           `yaml:"versions"` // what the versions in the file are, for people: "kernel version"
-	Releases []Release        `yaml:"releases"` // oldest first
-	Ways     map[string]Steps `yaml:"ways"`     // how groups of tunables are read and set
-	Tunables []Tunable        `yaml:"tunables"`
+	ID       string         `yaml:"system"`   // "linux", as in host.Facts.OS
+	Title    string         `yaml:"title"`    // "Linux"
+	Versions string         `yaml:"versions"` // what the versions in the file are, for people: "kernel version"
+	Releases []Release      `yaml:"releases"` // oldest first
+	Ways     map[string]Way `yaml:"ways"`     // how groups of tunables are read, set and kept
+	Tunables []Tunable      `yaml:"tunables"`
+}
+
+// Way is what tunables of a kind have in common: how they are read, set and kept.
+type Way struct {
+	Steps `yaml:",inline"`
+	Home  Home `yaml:"home"`
 }
 
 // Release is a name that people use for a version.
@@ -74,15 +79,10 @@ func (s *System) complete() {
 	}
 	for i := range s.Tunables {
 		t := &s.Tunables[i]
-		t.Steps = t.or(s.Ways[t.Way])
-	}
-}
-
-// or fills in what s leaves out.
-func (s Steps) or(way Steps) Steps {
-	return Steps{
-		Read: cmp.Or(s.Read, way.Read), Live: cmp.Or(s.Live, way.Live),
-		Persist: cmp.Or(s.Persist, way.Persist), Unset: cmp.Or(s.Unset, way.Unset),
+		way := s.Ways[t.Way]
+		t.Home = t.Home.or(way.Home)
+		t.Steps = t.Steps.or(way.Steps)
+		t.Persist = t.Home.words()
 	}
 }
 

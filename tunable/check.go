@@ -35,6 +35,9 @@ func (s *System) check() []error {
 		add(t.Name, t.checkShape()...)
 		add(t.Name, t.checkVersions()...)
 		add(t.Name, t.checkSteps()...)
+		if err := t.Home.check(); err != nil {
+			add(t.Name, err)
+		}
 		add(t.Name, s.checkOrder(t)...)
 		if _, ok := s.Ways[t.Way]; t.Way != "" && !ok {
 			add(t.Name, fmt.Errorf("way %q is none of this system's", t.Way))

@@ -37,7 +37,7 @@ releases:
   - {name: Test 1, short: one, version: "1"}
   - {name: Test 2, short: two, version: "2"}
 ways:
-  plain: {read: "get {name}", live: "set {name} {value}", persist: "keep {name} {value}", unset: "drop {name}"}
+  plain: {read: "get {name}", live: "set {name} {value}", unset: "drop {name}", home: {kind: command, command: "keep {name} {value}"}}
 tunables:
   - name: max
     about: A limit.
@@ -109,8 +109,14 @@ func TestBrokenCatalogue(t *testing.T) {
 		{`rising: true`, "rising: true\n    obsolete: It is.", "until and obsolete go together"},
 		{`rising: true`, "rising: true\n    since: \"2\"\n    until: \"2\"\n    obsolete: It is.", "not in order"},
 		{`read: "get {name}", `, ``, "max: cannot be read"},
-		{`live: "set {name} {value}", persist: "keep {name} {value}", `, ``, "max: can neither be set nor persisted"},
+		{`live: "set {name} {value}", unset: "drop {name}", home: {kind: command, command: "keep {name} {value}"}`, ``, "max: can neither be set nor persisted"},
 		{`, unset: "drop {name}"`, ``, "max: can be persisted, but that cannot be undone"},
+		{`kind: command, `, `kind: cupboard, `, `home of kind "cupboard": there is no such kind`},
+		{`kind: command, `, ``, `home of kind ""`},
+		{`kind: command, `, `kind: udev, `, `home of kind "udev" lacks`},
+		{`kind: command, command`, `kind: sysctl, line`, `home of kind "sysctl" lacks`},
+		{`{kind: command, command: "keep {name} {value}"}`, `{kind: people, people: " x {value}"}`, "step persist is"},
+		{`keep {name} {value}`, `keep {name}`, "step persist says no value"},
 		{`set {name} {value}`, `set {name}`, "step live says no value"},
 		{`set {name} {value}`, `set {name} {on}`, "switches what is no switch"},
 		{`set {name} {value}`, `set {nam} {value}`, "{nam}, which stands for nothing"},

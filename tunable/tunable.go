@@ -28,17 +28,8 @@ type Tunable struct {
 	Risk     string           `json:"risk" yaml:"risk"`
 	Way      string           `json:"-" yaml:"way"` // how it is read and set: one of the system's ways
 	Steps    `yaml:",inline"` // where its steps differ from its way's; complete after reading
+	Home     Home             `json:"-" yaml:"home"` // what keeps it over a boot, where that differs from its way's; complete after reading
 	Source   Source           `json:"source" yaml:"source"`
-}
-
-// Steps are commands for people and scripts. {name}, {value} and {instance} (an
-// interface, a mount point) stand for what they say, {on} for a switch as on or
-// off; Fill puts them in. A step that is empty cannot be done.
-type Steps struct {
-	Read    string `json:"read,omitempty" yaml:"read"`       // prints the present value
-	Live    string `json:"live,omitempty" yaml:"live"`       // sets it now; "": only persisting it does
-	Persist string `json:"persist,omitempty" yaml:"persist"` // makes it survive a reboot: a command, or the file and the line in it
-	Unset   string `json:"unset,omitempty" yaml:"unset"`     // takes the persisted value away
 }
 
 // Scope is what one value holds for.

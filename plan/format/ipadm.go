@@ -55,7 +55,7 @@ func (s *sheet) commands(how ...string) *page {
 // notIpadm says why a setting is not one of ipadm's or dladm's.
 func (s *sheet) notIpadm(one *setting) string {
 	k := one.keeper(s.host)
-	if strings.HasPrefix(k.command, "ipadm ") || strings.HasPrefix(k.command, "dladm ") && k.unset != "" {
+	if strings.HasPrefix(k.command, "ipadm ") || strings.HasPrefix(k.command, "dladm ") {
 		return ""
 	}
 	return "it is no property; " + one.elsewhere()

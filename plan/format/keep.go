@@ -1,16 +1,15 @@
 package format
 
 import (
-	"strings"
-
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 // keeper is where a value outlives a boot: a line of a file, or a command. With
 // neither it is for people to do.
 type keeper struct {
 	file, line     string // line is a template
-	command, unset string // templates; unset may be "": the command with the old value
+	command, unset string // templates of commands: to keep a value, and to keep none
 	kept           string // template of a command that prints what is kept now; "": it cannot be told from what is live
 }
 
@@ -32,43 +31,21 @@ const (
 	systemFile = "/etc/system"
 )
 
-// keepers are the programs that keep what they are told.
-var keepers = []string{"ipadm ", "dladm ", "sharectl ", "networksetup "}
-
-// keeper reads the catalogue's word on what outlives a boot: a command, or a
-// line "in" a file, and then maybe other ways.
+// keeper is where the setting's value outlives a boot, as its home in the
+// catalogue says.
 func (s *setting) keeper(h *host.Facts) keeper {
-	persist := s.entry.Persist
-	for _, program := range keepers {
-		if !strings.HasPrefix(persist, program) {
-			continue
+	home := s.entry.Home
+	switch home.Kind {
+	case tunable.ByCommand:
+		return keeper{command: home.Command, unset: s.entry.Unset, kept: home.Kept}
+	case tunable.InSysctl, tunable.InUdev, tunable.InFile:
+		file := keptIn[home.File]
+		if file == "" || !isSafe(s.instance) || file == "/etc/sysctl.conf" && !readsSysctlConf(h) {
+			return keeper{}
 		}
-		k := keeper{command: persist}
-		if strings.HasPrefix(s.entry.Unset, program) {
-			k.unset = s.entry.Unset
-		}
-		if program == "ipadm " {
-			k.kept = strings.Replace(s.entry.Read, "-o CURRENT", "-o PERSISTENT", 1)
-		}
-		return k
+		return keeper{file: file, line: home.Rule()}
 	}
-	line, file := splitFile(persist)
-	file = keptIn[file]
-	if file == "" || !isSafe(s.instance) || file == "/etc/sysctl.conf" && !readsSysctlConf(h) {
-		return keeper{}
-	}
-	return keeper{file: file, line: line}
-}
-
-// splitFile parts "LINE in /etc/FILE; or OTHERWISE".
-func splitFile(persist string) (line, file string) {
-	for _, dir := range []string{" in /etc/", " in /boot/"} {
-		if line, rest, ok := strings.Cut(persist, dir); ok {
-			rest, _, _ = strings.Cut(rest, " ")
-			return line, strings.TrimPrefix(dir, " in ") + strings.TrimRight(rest, ",;:")
-		}
-	}
-	return "", ""
+	return keeper{}
 }
 
 // byHand says how a value is kept where no file here does it.

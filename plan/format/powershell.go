@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/tunable"
 )
 
 // windowsEngine are the functions that the script is made of.
@@ -133,15 +134,13 @@ func (s *setting) psUnset() string {
 	return s.inPowerShell(s.entry.Unset)
 }
 
-// registry is the key and the name of a value that reg sets.
+// registry is the key and the name of a value of the registry.
 func (s *setting) registry() (key, name string, ok bool) {
-	rest, ok := strings.CutPrefix(s.entry.Persist, `reg add HKLM\`)
-	if !ok {
+	home := s.entry.Home
+	if home.Kind != tunable.InRegistry {
 		return "", "", false
 	}
-	key, rest, ok = strings.Cut(rest, " /v ")
-	name, _, _ = strings.Cut(rest, " ")
-	return s.plainly(`HKLM:\`+strings.Trim(key, `"`), ""), s.plainly(name, ""), ok
+	return s.plainly(strings.Replace(home.File, `HKLM\`, `HKLM:\`, 1), ""), s.plainly(home.Line, ""), true
 }
 
 // psInstance is the place of an instance, with the quotes that the catalogue has

@@ -253,7 +253,7 @@ func (s *setting) unkeep(k keeper, sh *sheet) string {
 		return "if [ -n \"$4\" ]; then " + s.inShell(k.command, "4", "3") + "; else " + s.inShell(k.unset, "2", "3") + "; fi"
 	}
 	again := s.inShell(k.command, "2", "3")
-	if standard, ok := s.entry.Default(sh.host.Version); ok && k.unset != "" {
+	if standard, ok := s.entry.Default(sh.host.Version); ok {
 		return "if [ \"$2\" = " + shellWord(standard) + " ]; then " + s.inShell(k.unset, "2", "3") + "; else " + again + "; fi"
 	}
 	return again

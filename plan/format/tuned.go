@@ -150,7 +150,7 @@ func (s *setting) inTuned() (plugin, option, value string) {
 		return "cpu", "governor", value
 	case name == "link.rps_cpus", name == "link.rps_flow_cnt":
 		return "sysfs", "/sys/class/net/" + s.instance + "/queues/rx-*/" + strings.TrimPrefix(name, "link."), value
-	case strings.HasPrefix(s.entry.Live, "sysctl -w {name}="):
+	case s.entry.Way == "sysctl":
 		if s.entry.Rising && !strings.Contains(value, " ") {
 			value = ">" + value // only where that is more
 		}
