@@ -17,7 +17,7 @@ import (
 // what it cost both processors; verbose: everything that is known.
 func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
 	t := &table{w: w}
-	for _, d := range directions(r) {
+	for _, d := range r.Spec.Directions() {
 		f := r.Figures(d)
 		t.row("goodput", goodput(r, &f))
 		if f.Datagrams == nil {
@@ -195,6 +195,3 @@ func cost(c *bulk.Cost) string {
 	}
 	return says
 }
-
-// directions of a transfer, one by one.
-func directions(r *bulk.Result) []bulk.Direction { return r.Spec.Directions() }

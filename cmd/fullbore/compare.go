@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/stat"
@@ -30,6 +29,7 @@ type compareCmd struct {
 // variants are the two arguments of --ab.
 type variants struct {
 	args  [2]string
+	flags [2]*transferFlags // read from args
 	given bool
 }
 
@@ -47,32 +47,7 @@ func (v *variants) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// comparisonDocument is the JSON contract of compare (docs/json.md).
-type comparisonDocument struct {
-	Schema   string  `json:"schema"` // "fullbore/compare/1"
-	A        variant `json:"a"`
-	B        variant `json:"b"`
-	Seed     uint64  `json:"seed"`
-	Order    string  `json:"order"` // as they ran, the warm-ups left out: "ABBA"
-	Rounds   int     `json:"rounds"`
-	Smallest float64 `json:"smallest_difference"` // share that matters
-	UntilCI  float64 `json:"until_ci,omitempty"`
-	Settled  *bool   `json:"settled,omitempty"` // whether the ratio is known to within that
-	*report.Comparison
-	Runs  []report.Run `json:"runs"`
-	Error string       `json:"error,omitempty"` // why it ended early
-}
-
-type variant struct {
-	Args string    `json:"args"`
-	Spec bulk.Spec `json:"spec"`
-	*report.Summary
-}
-
 func (c *compareCmd) Run(app *app) error {
-	if !c.AB.given {
-		return usageError(`say what to compare: --ab "ARGS A" "ARGS B"`)
-	}
 	contest, err := c.contest()
 	if err != nil {
 		return err
@@ -80,30 +55,26 @@ func (c *compareCmd) Run(app *app) error {
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
-	for i := range contest.sides {
-		side := &contest.sides[i]
-		if side.far, err = c.open(app, side.flags, side.spec); err != nil {
-			return fmt.Errorf("variant %s: %w", side.name, err)
+	for i, v := range []*experiment.Variant{&contest.A, &contest.B} {
+		far, err := c.open(app, c.AB.flags[i], v.Spec)
+		if err != nil {
+			return fmt.Errorf("variant %c: %w", "AB"[i], err)
 		}
-		defer side.far.Close()
-	}
-	contest.watch = newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr))
-	err = contest.run(app.ctx)
-	contest.watch.end()
-	doc := contest.document()
-	if err != nil {
-		if app.ctx.Err() != nil {
-			err = errors.New("interrupted: what was measured until then is reported")
+		defer far.Close()
+		v.Transfer = func(ctx context.Context, watch func(bulk.Progress)) (*bulk.Result, error) {
+			record, err := far.test(ctx, func(document.Record) {}, watch)
+			return record.Result, err
 		}
-		doc.Error = err.Error()
 	}
+	watch := newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr))
+	doc, err := contest.Run(app.ctx, watch)
+	watch.end()
 	if c.JSON {
 		if err := printJSON(app.stdout, doc); err != nil {
 			return err
 		}
 	} else if doc.Comparison != nil {
-		report.Compared(app.stdout, doc.Comparison, doc.A.Args, doc.B.Args)
-		_, _ = fmt.Fprintf(app.stdout, "order      %s, seed %d\n", doc.Order, doc.Seed)
+		report.Compared(app.stdout, doc)
 	}
 	if err == nil && doc.Settled != nil && !*doc.Settled {
 		err = &hinted{
@@ -114,51 +85,28 @@ func (c *compareCmd) Run(app *app) error {
 	return err
 }
 
-// contest is a comparison while it runs.
-type contest struct {
-	sides    [2]side
-	rounds   int
-	untilCI  float64
-	smallest float64
-	seed     uint64
-	order    []byte
-	runs     []report.Run
-	watch    watcher
-}
-
-// side is one of the two variants.
-type side struct {
-	name  string // "A" or "B"
-	args  string
-	flags *transferFlags
-	spec  bulk.Spec
-	far   farEnd
-	runs  []report.Run // without the warm-up
-}
-
 // contest reads the flags.
-func (c *compareCmd) contest() (*contest, error) {
-	x := &contest{rounds: c.Rounds, seed: c.Seed}
-	if x.seed == 0 {
-		x.seed = rand.Uint64() >> 11 // JSON numbers hold 53 bits exactly
+func (c *compareCmd) contest() (*experiment.AB, error) {
+	if !c.AB.given {
+		return nil, usageError(`say what to compare: --ab "ARGS A" "ARGS B"`)
 	}
+	x := &experiment.AB{Rounds: c.Rounds, Seed: c.Seed}
 	if c.Rounds < stat.FewestRuns || c.Rounds > maxRepeat {
 		return nil, usageError("--rounds %d: use %d to %d", c.Rounds, stat.FewestRuns, maxRepeat)
 	}
 	var err error
-	if x.smallest, err = parseShare(c.Smallest); err != nil {
+	if x.Smallest, err = parseShare(c.Smallest); err != nil {
 		return nil, usageError("--smallest: %w", err)
 	}
 	if c.UntilCI != "" {
-		if x.untilCI, err = parseShare(c.UntilCI); err != nil {
+		if x.UntilCI, err = parseShare(c.UntilCI); err != nil {
 			return nil, usageError("--until-ci: %w", err)
 		}
 	}
-	for i, args := range c.AB.args {
-		s := &x.sides[i]
-		s.name, s.args = string("AB"[i]), strings.Join(strings.Fields(args), " ")
-		if s.flags, s.spec, err = parseVariant(args); err != nil {
-			return nil, usageError("variant %s (%s): %w", s.name, s.args, err)
+	for i, v := range []*experiment.Variant{&x.A, &x.B} {
+		v.Args = strings.Join(strings.Fields(c.AB.args[i]), " ")
+		if c.AB.flags[i], v.Spec, err = parseVariant(c.AB.args[i]); err != nil {
+			return nil, usageError("variant %c (%s): %w", "AB"[i], v.Args, err)
 		}
 	}
 	return x, nil
@@ -176,80 +124,4 @@ func parseVariant(args string) (*transferFlags, bulk.Spec, error) {
 	}
 	spec, err := flags.spec()
 	return &flags, spec, err
-}
-
-// run warms both variants up and runs them in turns.
-func (x *contest) run(ctx context.Context) error {
-	for i := range x.sides {
-		if err := x.one(ctx, &x.sides[i], "warm-up", true); err != nil {
-			return err
-		}
-	}
-	// Which goes first changes at random, and back: what drifts with time, or is
-	// left behind by the other, falls on both alike.
-	rng := rand.New(rand.NewPCG(x.seed, 0))
-	first := 0
-	for round := 1; !x.done(round); round++ {
-		if round%2 == 1 {
-			first = rng.IntN(2)
-		} else {
-			first = 1 - first
-		}
-		for _, i := range []int{first, 1 - first} {
-			if err := x.one(ctx, &x.sides[i], fmt.Sprintf("round %d", round), false); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// done says whether there have been enough rounds before this one.
-func (x *contest) done(round int) bool {
-	if x.untilCI > 0 {
-		return round > stat.MostRuns || x.settled()
-	}
-	return round > x.rounds
-}
-
-func (x *contest) settled() bool {
-	return stat.SettledRatio(report.Goodputs(x.sides[0].runs), report.Goodputs(x.sides[1].runs), x.untilCI)
-}
-
-func (x *contest) one(ctx context.Context, s *side, name string, warmUp bool) error {
-	x.watch.Phase(fmt.Sprintf("%s, %s: %s", name, s.name, s.args))
-	began := time.Now()
-	record, err := s.far.test(ctx, func(document.Record) {}, x.watch.Progress)
-	if err != nil {
-		return fmt.Errorf("variant %s: %w", s.name, err)
-	}
-	run := report.NewRun(began, record.Result)
-	run.Variant, run.WarmUp = s.name, warmUp
-	x.watch.Result(run.Goodput.String())
-	x.runs = append(x.runs, run)
-	if !warmUp {
-		s.runs = append(s.runs, run)
-		x.order = append(x.order, s.name...)
-	}
-	return nil
-}
-
-// document says what there is so far.
-func (x *contest) document() *comparisonDocument {
-	a, b := &x.sides[0], &x.sides[1]
-	d := &comparisonDocument{
-		Schema: "fullbore/compare/1", Seed: x.seed, Order: string(x.order), Rounds: min(len(a.runs), len(b.runs)),
-		A: variant{Args: a.args, Spec: a.spec}, B: variant{Args: b.args, Spec: b.spec},
-		Smallest: x.smallest, UntilCI: x.untilCI, Runs: x.runs,
-	}
-	if d.Rounds > 0 {
-		comparison := report.Compare(a.runs, b.runs, x.smallest)
-		d.Comparison = &comparison
-		d.A.Summary, d.B.Summary = &comparison.A, &comparison.B
-	}
-	if x.untilCI > 0 {
-		settled := x.settled()
-		d.Settled = &settled
-	}
-	return d
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/plan"
-	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -39,21 +39,21 @@ func TestJSONContract(t *testing.T) {
 		Kind: diagnose.TrialPaced, Why: "Does loss remain below the rate that was reached?", Goodput: 11.8e6, Repeated: 0.0004, Failed: "refused",
 		Expects: []diagnose.Expectation{{Cause: diagnose.RandomLoss, Goodput: 12e6, Says: "as much as before"}},
 	}
-	run := report.NewRun(time.Unix(1_800_000_000, 0).UTC(), transfer)
+	run := experiment.NewRun(time.Unix(1_800_000_000, 0).UTC(), transfer)
 	settled := true
-	middle := report.Middle{Median: 2, Interval: &stat.Interval{Typical: 2, Low: 1.5, High: 2.5}}
-	summary := report.Summary{Goodput: middle, ClientProcess: &middle, ClientHost: &middle, ServerProcess: &middle, ServerHost: &middle}
-	difference := report.Difference{Ratio: stat.Effect{Gain: 1.5, Low: 1.25, High: 1.75}, Decision: report.More, Says: "B is 50 % faster (95 %: 25 % to 75 %)"}
-	comparison := report.Comparison{A: summary, B: summary, Goodput: difference, Processor: []report.CPUChange{{End: "client", Of: "process", Difference: difference}}}
+	middle := experiment.Middle{Median: 2, Interval: &stat.Interval{Typical: 2, Low: 1.5, High: 2.5}}
+	summary := experiment.Summary{Goodput: middle, ClientProcess: &middle, ClientHost: &middle, ServerProcess: &middle, ServerHost: &middle}
+	difference := experiment.Difference{Ratio: stat.Effect{Gain: 1.5, Low: 1.25, High: 1.75}, Decision: experiment.More, Says: "B is 50 % faster (95 %: 25 % to 75 %)"}
+	comparison := experiment.Comparison{A: summary, B: summary, Goodput: difference, Processor: []experiment.CPUChange{{Measure: experiment.Measure{End: "client", Of: "process"}, Difference: difference}}}
 	for name, document := range map[string]any{
 		"test.json": own{
-			Schema: ownSchema, Result: transfer, Figures: report.Figures(transfer), Runs: []report.Run{run},
-			Repeat: &report.Repeat{Runs: 3, UntilCI: 0.02, Settled: &settled, Summary: summary},
+			Schema: ownSchema, Result: transfer, Figures: experiment.Figures(transfer), Runs: []experiment.Run{run},
+			Repeat: &experiment.Repeat{Runs: 3, UntilCI: 0.02, Settled: &settled, Summary: summary},
 		},
-		"compare.json": comparisonDocument{
+		"compare.json": experiment.ABDocument{
 			Schema: "fullbore/compare/1", Seed: 7, Order: "AB", Rounds: 3, Smallest: 0.03, UntilCI: 0.02, Settled: &settled,
-			A: variant{Args: "-P 1", Spec: transfer.Spec, Summary: &summary}, B: variant{Args: "-P 2", Spec: transfer.Spec, Summary: &summary},
-			Comparison: &comparison, Runs: []report.Run{{Variant: "A", WarmUp: true}}, Error: "it ended early",
+			A: experiment.ABSide{Args: "-P 1", Spec: transfer.Spec, Summary: &summary}, B: experiment.ABSide{Args: "-P 2", Spec: transfer.Spec, Summary: &summary},
+			Comparison: &comparison, Runs: []experiment.Run{{Variant: "A", WarmUp: true}}, Error: "it ended early",
 		},
 		"tune.json": tune.Result{
 			Schema: tune.ResultSchema, Direction: "forward", From: "a", To: "b", Path: estimate, Before: figure, After: figure,

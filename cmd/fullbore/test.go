@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
-	"github.com/fullbore/fullbore/report"
-	"github.com/fullbore/fullbore/stat"
 )
 
 // testCmd has iperf3's flags where the meaning is the same.
@@ -60,26 +59,18 @@ func (c *testCmd) Run(app *app) error {
 	return c.series(app, far, out, repeats)
 }
 
-// repetition says how often a transfer is run.
-type repetition struct {
-	times   int     // exactly, or
-	untilCI float64 // until goodput is known to within this share
-}
-
-func (p repetition) repeated() bool { return p.times > 1 || p.untilCI > 0 }
-
-func (c *testCmd) repeats() (repetition, error) {
+func (c *testCmd) repeats() (experiment.Repetition, error) {
 	switch {
 	case c.Repeat < 0 || c.Repeat > maxRepeat:
-		return repetition{}, usageError("--repeat %d: use 1 to %d", c.Repeat, maxRepeat)
+		return experiment.Repetition{}, usageError("--repeat %d: use 1 to %d", c.Repeat, maxRepeat)
 	case c.UntilCI == "":
-		return repetition{times: max(1, c.Repeat)}, nil
+		return experiment.Repetition{Times: max(1, c.Repeat)}, nil
 	}
 	share, err := parseShare(c.UntilCI)
 	if err != nil {
-		return repetition{}, usageError("--until-ci: %w", err)
+		return experiment.Repetition{}, usageError("--until-ci: %w", err)
 	}
-	return repetition{untilCI: share}, nil
+	return experiment.Repetition{UntilCI: share}, nil
 }
 
 // maxRepeat bounds what one document holds.
@@ -104,42 +95,42 @@ const ownSchema = "fullbore/test/1"
 type own struct {
 	Schema string `json:"schema"` // ownSchema
 	*bulk.Result
-	Figures []bulk.Figures `json:"figures,omitempty"` // of each direction
-	Runs    []report.Run   `json:"runs,omitempty"`    // if there were several; the rest is of the last
-	Repeat  *report.Repeat `json:"repeat,omitempty"`
+	Figures []bulk.Figures     `json:"figures,omitempty"` // of each direction
+	Runs    []experiment.Run   `json:"runs,omitempty"`    // if there were several; the rest is of the last
+	Repeat  *experiment.Repeat `json:"repeat,omitempty"`
 }
 
 // series runs the transfer as often as the plan says.
-func (c *testCmd) series(app *app, far farEnd, out form, p repetition) error {
-	var runs []report.Run
+func (c *testCmd) series(app *app, far farEnd, out form, p experiment.Repetition) error {
+	var runs []experiment.Run
 	for {
 		name := ""
-		if p.repeated() {
+		if p.Several() {
 			name = fmt.Sprintf("run %d", len(runs)+1)
 		}
 		record, err := oneRun(app.ctx, far, seconds(c.Interval), name, out)
 		document := &own{Schema: ownSchema, Result: record.Result}
 		if record.Result != nil {
-			document.Figures = report.Figures(record.Result)
+			document.Figures = experiment.Figures(record.Result)
 		}
 		if err != nil {
-			document.Runs, document.Repeat = runs, p.repeat(runs)
+			document.Runs, document.Repeat = runs, p.Repeat(runs)
 			record.FullBore = document
 			return cmp.Or(err, out.end(record, document)) // err is often why there is no writing any more
 		}
-		if p.repeated() {
-			runs = append(runs, report.NewRun(record.Began, record.Result))
+		if p.Several() {
+			runs = append(runs, experiment.NewRun(record.Began, record.Result))
 		}
-		last := p.done(runs)
+		last := p.Enough(runs)
 		if last {
-			document.Runs, document.Repeat = runs, p.repeat(runs)
+			document.Runs, document.Repeat = runs, p.Repeat(runs)
 		}
 		record.FullBore = document
 		if last {
 			if err := out.end(record, document); err != nil {
 				return err
 			}
-			return p.verdict(document.Repeat)
+			return unsettled(document.Repeat)
 		}
 		if err := out.run(record, name, &runs[len(runs)-1]); err != nil {
 			return err
@@ -178,34 +169,13 @@ func oneRun(ctx context.Context, far farEnd, every time.Duration, name string, o
 	return record, err
 }
 
-// done says whether there are enough runs.
-func (p repetition) done(runs []report.Run) bool {
-	if p.untilCI > 0 {
-		return len(runs) >= stat.MostRuns || stat.Settled(report.Goodputs(runs), p.untilCI)
-	}
-	return len(runs) >= p.times || !p.repeated()
-}
-
-// repeat sums up several runs; nil if there are none.
-func (p repetition) repeat(runs []report.Run) *report.Repeat {
-	if len(runs) == 0 {
-		return nil
-	}
-	r := &report.Repeat{Runs: len(runs), UntilCI: p.untilCI, Summary: report.Summarise(runs)}
-	if p.untilCI > 0 {
-		settled := stat.Settled(report.Goodputs(runs), p.untilCI)
-		r.Settled = &settled
-	}
-	return r
-}
-
-// verdict is the error of runs that did not settle.
-func (p repetition) verdict(r *report.Repeat) error {
+// unsettled is the error of runs that did not settle.
+func unsettled(r *experiment.Repeat) error {
 	if r == nil || r.Settled == nil || *r.Settled {
 		return nil
 	}
 	return &hinted{
-		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*p.untilCI, r.Runs),
+		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*r.UntilCI, r.Runs),
 		hint: "use longer transfers (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
 	}
 }

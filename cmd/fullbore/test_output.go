@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/report"
 )
@@ -28,7 +29,7 @@ type form interface {
 	opened(r document.Record)            // what is known before data moves
 	progress(p bulk.Progress)
 	row() error // one of the record's rows was completed
-	run(r *document.Record, name string, run *report.Run) error
+	run(r *document.Record, name string, run *experiment.Run) error
 	end(r *document.Record, own *own) error
 }
 
@@ -80,7 +81,7 @@ type asDocument struct {
 	print func(r *document.Record) error
 }
 
-func (d *asDocument) run(_ *document.Record, _ string, run *report.Run) error {
+func (d *asDocument) run(_ *document.Record, _ string, run *experiment.Run) error {
 	d.Result(run.Goodput.String())
 	return nil
 }
@@ -101,7 +102,7 @@ func (s *asStream) opened(r document.Record)          { s.stream = document.NewS
 func (s *asStream) progress(bulk.Progress)            { _ = s.stream.Start() } // if it fails, so does the first row
 func (s *asStream) row() error                        { return s.stream.Interval() }
 
-func (s *asStream) run(r *document.Record, _ string, _ *report.Run) error { return s.end(r, nil) }
+func (s *asStream) run(r *document.Record, _ string, _ *experiment.Run) error { return s.end(r, nil) }
 
 func (s *asStream) end(r *document.Record, _ *own) error {
 	return s.stream.End(*r)
@@ -146,11 +147,11 @@ func (t *asText) row() error {
 	return t.printer.Row()
 }
 
-func (t *asText) run(r *document.Record, name string, run *report.Run) error {
+func (t *asText) run(r *document.Record, name string, run *experiment.Run) error {
 	if err := t.single(r); err != nil {
 		return err
 	}
-	run.Line(t.w, name)
+	report.Run(t.w, run, name)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/experiment"
 )
 
 // farProcess starts a far end on a free port of the loopback interface.
@@ -67,11 +67,11 @@ type tested struct {
 	} `json:"end"`
 	Error    string `json:"error"`
 	FullBore struct {
-		Schema  string         `json:"schema"`
-		Spec    bulk.Spec      `json:"spec"`
-		Figures []bulk.Figures `json:"figures"`
-		Runs    []report.Run   `json:"runs"`
-		Repeat  *report.Repeat `json:"repeat"`
+		Schema  string             `json:"schema"`
+		Spec    bulk.Spec          `json:"spec"`
+		Figures []bulk.Figures     `json:"figures"`
+		Runs    []experiment.Run   `json:"runs"`
+		Repeat  *experiment.Repeat `json:"repeat"`
 	} `json:"fullbore"`
 }
 

@@ -1,10 +1,8 @@
-package report
+package experiment
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strings"
 
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -27,9 +25,7 @@ type Difference struct {
 
 // CPUChange is a Difference in CPU seconds for each 10^9 bytes received.
 type CPUChange struct {
-	End  string `json:"end"` // "client", "server"
-	Of   string `json:"of"`  // "process", "host": all of its work
-	name string
+	Measure
 	Difference
 }
 
@@ -49,27 +45,30 @@ const (
 func Compare(a, b []Run, least float64) Comparison {
 	c := Comparison{
 		A: Summarise(a), B: Summarise(b),
-		Goodput: differ(Goodputs(a), Goodputs(b), least, "faster", "slower", "as fast"),
+		Goodput: differ(Goodputs(a), Goodputs(b), least, "is %s faster", "is %s slower", "is %.3g times as fast"),
 	}
-	for _, m := range measures {
+	for _, m := range Measures {
 		if x, y := m.values(a), m.values(b); len(x) > 0 && len(y) > 0 {
-			c.Processor = append(c.Processor, CPUChange{m.end, m.of, m.name, differ(x, y, least, "dearer", "cheaper", "as dear")})
+			c.Processor = append(c.Processor, CPUChange{m,
+				differ(x, y, least, "needs %s more CPU time", "needs %s less CPU time", "needs %.3g times the CPU time")})
 		}
 	}
 	return c
 }
 
+// differ compares two lists of figures. more and less have a place for a share,
+// times for a factor.
 func differ(a, b []float64, least float64, more, less, times string) Difference {
 	decision, effect := stat.Decide(a, b, least, 1)
 	d := Difference{Ratio: effect}
 	switch decision {
 	case stat.Better:
-		d.Decision, d.Says = More, fmt.Sprintf("B is %s %s (95 %%: %s)", above(effect.Gain), more, span(effect))
+		d.Decision, d.Says = More, fmt.Sprintf("B "+more+" (95 %%: %s)", above(effect.Gain), span(effect))
 		if effect.Gain >= 2 {
-			d.Says = fmt.Sprintf("B is %.3g times %s (95 %%: %.3g to %.3g times)", effect.Gain, times, effect.Low, effect.High)
+			d.Says = fmt.Sprintf("B "+times+" (95 %%: %.3g to %.3g times)", effect.Gain, effect.Low, effect.High)
 		}
 	case stat.Worse:
-		d.Decision, d.Says = Less, fmt.Sprintf("B is %s %s (95 %%: %s)", above(effect.Gain), less, span(effect))
+		d.Decision, d.Says = Less, fmt.Sprintf("B "+less+" (95 %%: %s)", above(effect.Gain), span(effect))
 	case stat.Same:
 		d.Decision, d.Says = Same, fmt.Sprintf("no difference above %s was found (95 %%: %s)", unit.Percent(least), span(effect))
 	case stat.Undecided:
@@ -94,36 +93,4 @@ func span(e stat.Effect) string {
 		return above(e.High) + " to " + above(e.Low)
 	}
 	return fmt.Sprintf("-%s to +%s", above(e.Low), above(e.High))
-}
-
-// Compared writes a comparison: what each variant came to, and what differs.
-func Compared(w io.Writer, c *Comparison, a, b string) {
-	t := &table{w: w}
-	rate := func(v float64) string { return unit.Rate(v).String() }
-	for _, v := range []struct {
-		name, args string
-		s          *Summary
-	}{{"A", a, &c.A}, {"B", b, &c.B}} {
-		t.row(v.name, fmt.Sprintf("%s: %s", arguments(v.args), v.s.Goodput.write(rate)))
-		var costs []string
-		for _, m := range measures {
-			if value := *m.middle(v.s); value != nil {
-				costs = append(costs, fmt.Sprintf("%.3g by %s", value.Median, m.name))
-			}
-		}
-		if len(costs) > 0 {
-			t.text("CPU-s/GB: " + strings.Join(costs, ", "))
-		}
-	}
-	t.row("goodput", c.Goodput.Says)
-	for i, p := range c.Processor {
-		t.row(first(i, "CPU"), fmt.Sprintf("%s: %s", p.name, p.Says))
-	}
-}
-
-func arguments(args string) string {
-	if args == "" {
-		return "no flags"
-	}
-	return args
 }

@@ -1,11 +1,9 @@
-package report
+package experiment
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -41,26 +39,5 @@ func TestCompare(t *testing.T) {
 		if len(c.Processor) != 1 {
 			t.Errorf("%s: CPU time is known of one end's process, and compared %d times", test.name, len(c.Processor))
 		}
-	}
-
-	var out bytes.Buffer
-	c := Compare(runsOf(0.5, 100, 101, 99, 100), runsOf(0.4, 110, 111, 109, 110), 0.03)
-	Compared(&out, &c, "", "-C bbr -P 4")
-	golden.Check(t, "compare.txt", out.Bytes())
-}
-
-// What several runs come to, with and without an interval.
-func TestRepeated(t *testing.T) {
-	for name, runs := range map[string][]Run{
-		"repeat.txt":     runsOf(0.5, 100, 101, 99, 100)[1:],
-		"repeat-one.txt": runsOf(0.5, 100)[1:],
-	} {
-		var out bytes.Buffer
-		for i := range runs {
-			runs[i].Line(&out, "run")
-		}
-		settled := false
-		Repeated(&out, &Repeat{Runs: len(runs), UntilCI: 0.001, Settled: &settled, Summary: Summarise(runs)})
-		golden.Check(t, name, out.Bytes())
 	}
 }
