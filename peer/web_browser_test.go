@@ -9,7 +9,9 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -140,8 +142,12 @@ func startBrowser(t *testing.T) browse {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("this test drives chromium, which is not installed")
 	}
+	const client = "../bin/ndt7-js/src"
+	if _, err := os.Stat(filepath.Join(client, "ndt7.js")); err != nil {
+		t.Skipf("this test needs M-Lab's client: .ci/install takes it from its npm package (%v)", err)
+	}
 	site := http.NewServeMux()
-	site.Handle("/", http.FileServer(http.Dir("ndt7/testdata/ndt7-js")))
+	site.Handle("/", http.FileServer(http.Dir(client)))
 	site.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `<!doctype html><title>ndt7</title><script src="ndt7.js"></script>`)
