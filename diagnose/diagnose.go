@@ -71,45 +71,40 @@ const worthwhile = 1.05
 // atAnyRate are the causes that are worth a verdict although the path is full.
 var atAnyRate = []string{Bufferbloat, SmallMSS, PacingCap}
 
-// A cause looks at the evidence for one limit. It returns nil when the evidence
-// does not point there. A cause may ask another one, such as whether that explains
-// the same loss, as long as those questions never come back to it.
-type cause func(*view) *Finding
-
-var causes = []cause{
-	receiverBuffer, windowScale, senderBuffer, slowReceiver, slowSender,
-	randomLoss, shallowQueue, policer, reordering, competingTraffic, reversePath, smallMSS, mtuBlackHole,
-	bufferbloat, pathCapacity, shortTransfer,
-	linkErrors, duplexMismatch, memoryPressure, senderCPU, receiverCPU, pacingCap,
-}
-
 // Diagnose names what limits a transfer in one direction. It always returns a
 // verdict: Unknown where the evidence fits no cause, with what there is.
 func Diagnose(e *Evidence) Diagnosis {
-	d := Diagnosis{Findings: []Finding{}}
 	v := newView(better(e))
 	if v.goodput <= 0 || v.rtt <= 0 {
-		if f := v.stands(); f != nil {
-			d.Findings = append(d.Findings, *f)
-			d.Verdict = *f
-			d.Next = v.next(d.Verdict)
-			return d
-		}
-		d.Verdict = unmeasured(v)
-		return d
+		return v.unmoved()
 	}
-	for _, look := range causes {
-		if f := look(v); f != nil {
-			d.Findings = append(d.Findings, *f)
-		}
-	}
-	if f := v.underneath(); f != nil && !slices.ContainsFunc(d.Findings, func(g Finding) bool { return g.Cause == f.Cause }) {
+	v.judge(ends)
+	v.beneath = v.underneath()
+	v.judge(between)
+	d := Diagnosis{Findings: append([]Finding{}, v.findings...)}
+	if f := v.beneath; f != nil && v.found(f.Cause) == nil {
 		d.Findings = append(d.Findings, *f)
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int {
 		return cmp.Compare(b.weight*b.Confidence, a.weight*a.Confidence)
 	})
 	d.Verdict = verdict(v, d.Findings)
+	d.Next = v.next(d.Verdict)
+	return d
+}
+
+// unmoved is the diagnosis of a transfer that moved nothing, or of which no sample
+// tells a round-trip time.
+func (v *view) unmoved() Diagnosis {
+	d := Diagnosis{Findings: []Finding{}}
+	if v.Transfer != nil {
+		v.judge(slices.DeleteFunc(slices.Clone(between), func(r rule) bool { return r.cause != MTUBlackHole }))
+	}
+	if len(v.findings) == 0 {
+		d.Verdict = unmeasured(v)
+		return d
+	}
+	d.Findings, d.Verdict = v.findings, v.findings[0]
 	d.Next = v.next(d.Verdict)
 	return d
 }
@@ -132,15 +127,6 @@ func better(e *Evidence) *Evidence {
 		}
 	}
 	return &best
-}
-
-// stands is the finding about a transfer that moved nothing, nil if there is
-// none.
-func (v *view) stands() *Finding {
-	if v.Transfer == nil {
-		return nil
-	}
-	return mtuBlackHole(v)
 }
 
 // verdict picks the finding that limits most now: the first that is not doubtful.

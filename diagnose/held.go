@@ -15,7 +15,7 @@ func (v *view) network() float64 { return max(0, 1-v.rwnd-v.sndbuf) }
 // a window, an application or a processor.
 func (v *view) networkHeld() bool {
 	return v.network() > 0.5 && v.windowFull() < 0.5 && v.drained() < 0.5 && v.busy > 0.9 &&
-		senderCPU(v) == nil && receiverCPU(v) == nil && v.underneath() == nil
+		v.found(SenderCPU) == nil && v.found(ReceiverCPU) == nil && v.beneath == nil
 }
 
 // underneath is the limit of a host that a trial met which asked the network for
@@ -27,11 +27,11 @@ func (v *view) underneath() *Finding {
 		if t == nil || float64(t.goodput) > asMuch*float64(v.goodput) {
 			continue
 		}
-		for _, look := range []cause{receiverBuffer, windowScale, senderBuffer, slowReceiver, slowSender} {
-			if f := look(t); f != nil && f.Confidence >= 0.75 {
+		for _, f := range t.findings {
+			if f.Confidence >= 0.75 && f.Cause != SenderCPU && f.Cause != ReceiverCPU {
 				f.Predicted = max(f.Predicted, v.goodput)
 				f.Gain = float64(f.Predicted) / float64(v.goodput)
-				return f
+				return &f
 			}
 		}
 	}

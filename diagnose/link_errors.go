@@ -58,9 +58,6 @@ func linkErrors(v *view) *Finding {
 	if d.lost()+d.flaps == 0 || !v.lostEver() {
 		return nil
 	}
-	if f := duplexMismatch(v); f != nil && f.Confidence >= Doubtful {
-		return nil // which cuts frames off
-	}
 	share := d.explains(v)
 	explains := share >= 0.5 || d.flaps > 0
 	model := v.lossRate()

@@ -12,7 +12,7 @@ import (
 // randomLoss: the congestion window limits, it is kept small by loss, and no
 // queue stands before the loss, so that the loss is not this flow's doing.
 func randomLoss(v *view) *Finding {
-	if v.loss.packets < 1 || !v.networkHeld() || IsBBR(v.congestion()) || v.atCapacity() || v.lossExplained() {
+	if v.loss.packets < 1 || !v.networkHeld() || IsBBR(v.congestion()) || v.atCapacity() {
 		return nil
 	}
 	queue := "no queue"
@@ -54,21 +54,6 @@ func randomLoss(v *view) *Finding {
 	f.AddShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
-}
-
-// lossExplained says whether another finding tells why packets are lost without a
-// queue. Trials tell them apart; link errors are a count, which may explain little
-// of it.
-func (v *view) lossExplained() bool {
-	if shallowQueue(v) != nil || policer(v) != nil || reordering(v) != nil {
-		return true
-	}
-	for _, look := range []cause{linkErrors, duplexMismatch} {
-		if f := look(v); f != nil && f.Confidence >= Doubtful {
-			return true
-		}
-	}
-	return false
 }
 
 // queueGoes says whether another congestion control gets more with no queue at

@@ -9,7 +9,7 @@ import (
 // shallowQueue: packets are lost without a standing queue, but only when they
 // come in bursts: what sends evenly gets far more through the same path.
 func shallowQueue(v *view) *Finding {
-	if !v.short(v.goodput) || !v.networkHeld() || v.queued(v.rtt) || reordering(v) != nil {
+	if !v.short(v.goodput) || !v.networkHeld() || v.queued(v.rtt) {
 		return nil
 	}
 	bbr, streams, p := v.trial(TrialCongestion), v.trial(TrialStreams), v.whenPaced()

@@ -10,7 +10,7 @@ import (
 // receiver's buffer is data that its application has not read.
 func slowReceiver(v *view) *Finding {
 	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() <= 0.5 || receiverCPU(v) != nil {
+	if held < 0.5 || v.unread() <= 0.5 {
 		return nil
 	}
 	f := &Finding{
@@ -31,12 +31,11 @@ func slowReceiver(v *view) *Finding {
 // slowSender: for more than a tenth of the time there was nothing to send, or all
 // that there was is in flight although windows and buffer have room for more.
 func slowSender(v *view) *Finding {
-	if len(v.senders) == 0 || v.senders[0].elapsed() <= 0 || senderCPU(v) != nil {
+	if len(v.senders) == 0 || v.senders[0].elapsed() <= 0 {
 		return nil
 	}
-	idle, unfilled := v.busy < 0.9, v.unfilled()
-	dry := unfilled >= 0.5 && senderBuffer(v) == nil
-	if !idle && !dry {
+	idle, unfilled := v.idle(), v.unfilled()
+	if !idle && unfilled < 0.5 {
 		return nil
 	}
 	f := &Finding{
@@ -52,6 +51,10 @@ func slowSender(v *view) *Finding {
 	f.AddShare("unfilled", unfilled, "of the time all that was written was on its way, with room for more")
 	return v.predictMost(f)
 }
+
+// idle says whether the connection stood still, for want of data, for more than a
+// tenth of the time.
+func (v *view) idle() bool { return v.busy < 0.9 }
 
 // unfilled is the share of samples in which everything that was written is in
 // flight, no window is used up, and the send buffer has room: it may still grow,

@@ -27,6 +27,7 @@ func (v *view) findTrial(kind TrialKind) *view {
 		e.Transfer, e.Trials, e.Failed = t.Result, nil, t.Failed
 		if tried := newView(&e); tried.goodput > 0 && tried.rtt > 0 {
 			tried.minRTT = min(tried.minRTT, v.minRTT)
+			tried.judge(ends)
 			return tried
 		}
 	}

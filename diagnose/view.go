@@ -31,6 +31,9 @@ type view struct {
 	loss         loss
 
 	tried map[TrialKind]*view // see trial
+
+	findings []Finding // that were judged so far, in the order of precedence
+	beneath  *Finding  // see underneath; nil until the ends were judged
 }
 
 // newView never fails: what is missing stays zero and no cause will fit it.

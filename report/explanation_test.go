@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -21,6 +22,20 @@ func TestManualOfCauses(t *testing.T) {
 	for _, c := range diagnose.Causes {
 		doc.WriteString("\n")
 		ExplanationMarkdown(&doc, explanation(t, c.ID))
+	}
+	doc.WriteString("\n## The order in which causes are judged\n\n" +
+		"Each cause is looked for once, in this order: first the limits of the two ends, then what lies between them. A cause is not claimed where one that it yields to was found.\n" +
+		"What shows in the network alone is looked at only where no processor is the limit, and where no trial that asked the network for more met a limit of a host.\n" +
+		"The verdict is the finding that held the sender back for most of the time, weighted by how sure it is; of two that come to the same, the earlier one in this list.\n\n")
+	for i, o := range diagnose.Order() {
+		fmt.Fprintf(&doc, "%d. %s\n", i+1, o.Cause)
+		for _, y := range o.Yields {
+			surely := ""
+			if y.Surely {
+				surely = ", if that is sure"
+			}
+			fmt.Fprintf(&doc, "   - yields to %s%s: %s\n", y.To, surely, y.Why)
+		}
 	}
 	golden.Check(t, "../../docs/causes.md", doc.Bytes())
 }
