@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // lowRate is up to where scenarios do not disturb each other on one machine.
-const lowRate = lab.Rate(50 * unit.Mbps)
+const lowRate = 50 * unit.Mbps
 
 // job is one run of one scenario.
 type job struct {

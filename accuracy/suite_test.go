@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/lab"
@@ -139,5 +142,17 @@ func TestDocuments(t *testing.T) {
 		if e.document.at("path", "a_to_b")["seed"] == changed.at("path", "a_to_b")["seed"] {
 			t.Errorf("%s: the original was changed too", e.Name)
 		}
+	}
+}
+
+// TestCauses: a scenario may expect what a diagnosis may find, and nothing else.
+func TestCauses(t *testing.T) {
+	var known []string
+	for _, c := range diagnose.Causes {
+		known = append(known, c.ID)
+	}
+	slices.Sort(known)
+	if diff := cmp.Diff(known, slices.Sorted(slices.Values(lab.Causes))); diff != "" {
+		t.Errorf("-diagnose.Causes +lab.Causes:\n%s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fullbore/fullbore/lab/wire"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -27,7 +28,7 @@ func (s *Scenario) Draw() string {
 	for _, d := range []struct {
 		name  string
 		notes []string
-		d     *Direction
+		d     *wire.Direction
 	}{{"a to b", forward[1:], &p.AToB}, {"b to a", reverse[1:], p.BToA}} {
 		fmt.Fprintf(&b, "  %s  BDP %s; one TCP flow at most %s\n", d.name, p.BDP(d.d), p.Goodput(d.d))
 		for _, note := range d.notes {
@@ -46,34 +47,25 @@ func (s *Scenario) Draw() string {
 }
 
 // draw gives the label of one direction's arrow, and what else happens there.
-func (p *Path) draw(d *Direction) []string {
-	delay := unit.Milliseconds(d.Delay.duration())
+func (p *Path) draw(d *wire.Direction) []string {
+	delay := unit.Milliseconds(d.Delay)
 	if d.Jitter > 0 {
-		delay += " ± " + unit.Milliseconds(d.Jitter.duration())
+		delay += " ± " + unit.Milliseconds(d.Jitter)
 	}
 	queue := "queue of 1 bdp"
-	if d.Queue != (Queue{}) {
+	if d.Queue != (wire.Queue{}) {
 		queue = "queue of " + d.Queue.String()
 		if d.Queue.Packets == 0 && d.Queue.Bytes == 0 {
-			queue += " (" + d.Queue.size(d.Rate.rate(), p.BDP(d)).String() + ")"
+			queue += " (" + d.Queue.Size(d.Rate, p.RTT()).String() + ")"
 		}
 	}
 	all := []string{" " + queue + " ── " + d.Rate.String() + " ── " + delay + " "}
-	note := func(present bool, format string, args ...any) {
-		if present {
-			all = append(all, fmt.Sprintf(format, args...))
-		}
+	for _, impairment := range d.Impairments() {
+		all = append(all, impairment.Says())
 	}
-	note(d.BlackHoleAbove > 0, "packets above %d bytes vanish", d.BlackHoleAbove)
-	note(d.Policer.Rate > 0, "policed to %s, bursts of %s", d.Policer.Rate, d.Policer.Burst)
-	note(d.Loss.Loss > 0, "loses %s", d.Loss)
-	note(d.ECN.Above != (Queue{}), "marks ECN above %s of queue", d.ECN.Above)
-	note(d.Reorder.Share > 0, "reorders %s by %s", d.Reorder.Share, d.Reorder.By)
-	note(d.Duplicate > 0, "duplicates %s", d.Duplicate)
-	note(d.Corrupt > 0, "corrupts %s", d.Corrupt)
-	note(d.MSSClamp > 0, "clamps the MSS to %d", d.MSSClamp)
-	note(len(d.Strip) > 0, "strips %s from SYNs", strings.Join(d.Strip, ", "))
-	note(d.Seed > 0, "seed %d", d.Seed)
+	if d.Seed > 0 {
+		all = append(all, fmt.Sprintf("seed %d", d.Seed))
+	}
 	return all
 }
 

@@ -10,7 +10,7 @@ import (
 // TestIntegrationShares: what the kernel gives is what the scenario says, from
 // the least share up.
 func TestIntegrationShares(t *testing.T) {
-	for cpus, want := range map[float64]string{minCPUs: "1000 50000", 0.05: "1000 20000", 0.1: "1000 10000", 0.5: "5000 10000", 2: "20000 10000"} {
+	for cpus, want := range map[float64]string{0.02: "1000 50000", 0.05: "1000 20000", 0.1: "1000 10000", 0.5: "5000 10000", 2: "20000 10000"} {
 		group, err := newGroup("share-test", cpus)
 		if err != nil {
 			t.Skip(err) // as in TestIntegrationStaleGroup: without root there may be none

@@ -70,33 +70,8 @@ func (h *Host) Address() netip.Addr { return h.address }
 // Address6 is the host's IPv6 address on the path.
 func (h *Host) Address6() netip.Addr { return h.address6 }
 
-// direction gives the wire what the scenario says of one direction.
-func (p *Path) direction(d *Direction) wire.Direction {
-	queue := func(q Queue) wire.Queue {
-		return wire.Queue{Packets: q.Packets, Bytes: q.size(d.Rate.rate(), p.BDP(d))}
-	}
-	out := wire.Direction{
-		Rate:           d.Rate.rate(),
-		Delay:          d.Delay.duration(),
-		Jitter:         d.Jitter.duration(),
-		Queue:          queue(d.Queue),
-		Reorder:        wire.Reorder{Share: float64(d.Reorder.Share), By: d.Reorder.By.duration()},
-		Duplicate:      float64(d.Duplicate),
-		Corrupt:        float64(d.Corrupt),
-		BlackHoleAbove: d.BlackHoleAbove,
-		MSSClamp:       d.MSSClamp,
-		Strip:          d.Strip,
-		Seed:           d.Seed,
-	}
-	out.Policer.Rate, out.Policer.Burst = d.Policer.Rate.rate(), d.Policer.Burst.size()
-	out.ECN.AbovePackets, out.ECN.AboveBytes = queue(d.ECN.Above).Packets, queue(d.ECN.Above).Bytes
-	if d.Loss.Model == "" {
-		out.Loss.Random = float64(d.Loss.Loss)
-	} else {
-		out.Loss.Gilbert = wire.Gilbert{P: float64(d.Loss.P), R: float64(d.Loss.R), Loss: float64(d.Loss.Loss)}
-	}
-	return out
-}
+// directions are what the wire is to do: what the scenario says, as it stands.
+func (s *Scenario) directions() (aToB, bToA wire.Direction) { return s.Path.AToB, *s.Path.BToA }
 
 // ExitError says that a command ran and failed.
 type ExitError struct {

@@ -30,18 +30,12 @@ func (r Report) Invalid() error {
 		stats wire.DirectionStats
 		ring  uint64
 	}{{"a to b", r.AToB, r.RingDropsA}, {"b to a", r.BToA, r.RingDropsB}} {
-		for _, fault := range []struct {
-			count uint64
-			what  string
-		}{
-			{d.ring, "dropped by the TUN ring"},
-			{d.stats.Drops.Malformed, "could not be cut"},
-			{d.stats.Drops.Overrun, "above what the path can hold"},
-			{d.stats.WriteErrors, "refused by the TUN device"},
-		} {
-			if fault.count > 0 {
-				lost = append(lost, fmt.Sprintf("%s %d %s", d.name, fault.count, fault.what))
-			}
+		faults := d.stats.Faults()
+		if d.ring > 0 {
+			faults = append(faults, fmt.Sprintf("%d dropped by the TUN ring", d.ring))
+		}
+		for _, fault := range faults {
+			lost = append(lost, d.name+" "+fault)
 		}
 	}
 	for _, name := range r.Ended {
@@ -64,22 +58,5 @@ func (r Report) String() string {
 
 func direction(s wire.DirectionStats) string {
 	parts := []string{fmt.Sprintf("%s late p50 %s p99 %s", unit.Size(s.BytesOut), unit.Milliseconds(s.Lateness.P50), unit.Milliseconds(s.Lateness.P99))}
-	for _, event := range []struct {
-		count uint64
-		what  string
-	}{
-		{s.Drops.Queue, "dropped by the queue"},
-		{s.Drops.Loss, "lost"},
-		{s.Drops.Policer, "dropped by the policer"},
-		{s.Drops.BlackHole, "in the black hole"},
-		{s.Marked, "marked"},
-		{s.Duplicated, "duplicated"},
-		{s.Reordered, "reordered"},
-		{s.Corrupted, "corrupted"},
-	} {
-		if event.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", event.count, event.what))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append(parts, s.Events()...), ", ")
 }

@@ -392,6 +392,32 @@ func TestIntegrationTraffic(t *testing.T) {
 	}
 }
 
+// TestIntegrationDirections: each direction of a running lab does what the scenario
+// says of it, and the report tells what that was.
+func TestIntegrationDirections(t *testing.T) {
+	s, err := Parse("both.yaml", []byte(`name: both
+path:
+  a_to_b: {rate: 50mbit, delay: 1ms, outage: {every: 300ms, for: 100ms}}
+  b_to_a: {rate: 50mbit, delay: 1ms, duplicate: 5%, strip: [sack]}
+traffic: [{from: a, to: b, flows: 1}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := start(t, s)
+	var r Report
+	eventually(t, "not both happened", func() bool {
+		r = lab.Report()
+		return r.AToB.Drops.Outage > 0 && r.BToA.Duplicated > 0
+	})
+	way, back, _ := strings.Cut(r.String(), "; b to a ")
+	if !strings.Contains(way, " dropped in an outage") || strings.Contains(way, "duplicated") {
+		t.Errorf("a to b: %s", way)
+	}
+	if !strings.Contains(back, " duplicated") || !strings.Contains(back, " SYNs rewritten") || strings.Contains(back, "outage") {
+		t.Errorf("b to a: %s", back)
+	}
+}
+
 // TestIntegrationUnprivileged runs other tests as a user without privileges, who
 // may open a TUN device; and shows what one is told who may not.
 func TestIntegrationUnprivileged(t *testing.T) {

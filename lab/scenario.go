@@ -3,76 +3,56 @@ package lab
 import (
 	"time"
 
+	"github.com/fullbore/fullbore/lab/wire"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // Scenario describes two hosts, a and b, and the path between them.
 type Scenario struct {
-	Name    string    `yaml:"name" json:"name"`
-	About   string    `yaml:"about" json:"about,omitempty"`
+	Name    string    `yaml:"name" json:"name" example:"california-uk"`
+	About   string    `yaml:"about" json:"about,omitempty" example:"1 Gb/s, 150 ms"`
 	Path    Path      `yaml:"path" json:"path"`
 	Hosts   Hosts     `yaml:"hosts" json:"hosts"`
 	Traffic []Traffic `yaml:"traffic" json:"traffic,omitempty"`
 	Expect  Expect    `yaml:"expect" json:"expect,omitzero"`
 }
 
-// Path is what lies between the hosts.
+// Path is what lies between the hosts. MTU is in bytes of the largest IP packet
+// on the hosts' links: IPv6 needs 1280 (RFC 8200, 5), an IP packet has 65535 at
+// most.
 type Path struct {
-	MTU  int        `yaml:"mtu" json:"mtu"` // bytes of the largest IP packet on the hosts' links; omitted: 1500
-	AToB Direction  `yaml:"a_to_b" json:"a_to_b"`
-	BToA *Direction `yaml:"b_to_a" json:"b_to_a"` // omitted: as AToB; never nil in a loaded scenario
+	MTU  int             `yaml:"mtu" json:"mtu" range:"1280 65535" example:"9000"` // omitted: defaultMTU
+	AToB wire.Direction  `yaml:"a_to_b" json:"a_to_b"`
+	BToA *wire.Direction `yaml:"b_to_a" json:"b_to_a"` // omitted: as AToB; never nil in a loaded scenario
+}
+
+// defaultMTU is Ethernet's (RFC 894).
+const defaultMTU = 1500
+
+// Complete fills in what was omitted.
+func (s *Scenario) Complete() {
+	p := &s.Path
+	if p.MTU == 0 {
+		p.MTU = defaultMTU
+	}
+	if p.BToA == nil {
+		reverse := p.AToB
+		p.BToA = &reverse
+	}
 }
 
 // RTT is the round-trip time of a small packet on the idle path.
-func (p *Path) RTT() time.Duration {
-	return time.Duration(p.AToB.Delay) + time.Duration(p.BToA.Delay)
-}
+func (p *Path) RTT() time.Duration { return p.AToB.Delay + p.BToA.Delay }
 
 // BDP is the bandwidth-delay product of one direction: its rate times the RTT
 // of both.
-func (p *Path) BDP(d *Direction) unit.Size { return unit.Rate(d.Rate).BytesIn(p.RTT()) }
+func (p *Path) BDP(d *wire.Direction) unit.Size { return d.Rate.BytesIn(p.RTT()) }
 
 // Goodput is the most that TCP over IPv4 with timestamps can deliver in one
 // direction: of every full packet, 20 bytes are IP, 20 TCP and 12 timestamps.
 // Rates count IP bytes, so no link header is in the arithmetic.
-func (p *Path) Goodput(d *Direction) unit.Rate {
-	return unit.Rate(d.Rate) * unit.Rate(p.MTU-52) / unit.Rate(p.MTU)
-}
-
-// Direction is one way of the path: a link of a rate with a queue before it,
-// a delay after it, and what may happen to packets on the way.
-type Direction struct {
-	Rate           Rate     `yaml:"rate" json:"rate_bps"`
-	Delay          Duration `yaml:"delay" json:"delay_ns"`
-	Jitter         Duration `yaml:"jitter" json:"jitter_ns,omitempty"` // the delay wanders between delay-jitter and delay+jitter; never reorders
-	Loss           Loss     `yaml:"loss" json:"loss,omitzero"`
-	Reorder        Reorder  `yaml:"reorder" json:"reorder,omitzero"`
-	Duplicate      Share    `yaml:"duplicate" json:"duplicate,omitempty"`
-	Corrupt        Share    `yaml:"corrupt" json:"corrupt,omitempty"`
-	Queue          Queue    `yaml:"queue" json:"queue,omitzero"` // omitted: 1bdp, at least wire.MinQueuePackets
-	Policer        Policer  `yaml:"policer" json:"policer,omitzero"`
-	ECN            ECN      `yaml:"ecn" json:"ecn,omitzero"`
-	BlackHoleAbove int      `yaml:"black_hole_above" json:"black_hole_above,omitempty"` // bytes; larger IP packets vanish
-	MSSClamp       int      `yaml:"mss_clamp" json:"mss_clamp,omitempty"`               // bytes; lowers the MSS option of SYNs
-	Strip          []string `yaml:"strip" json:"strip,omitempty"`                       // TCP options taken from SYNs: wscale, sack, timestamps
-	Seed           uint64   `yaml:"seed" json:"seed,omitempty"`                         // of everything random in this direction
-}
-
-// Reorder delays some packets so that later ones overtake them.
-type Reorder struct {
-	Share Share    `yaml:"share" json:"share"`
-	By    Duration `yaml:"by" json:"by_ns"`
-}
-
-// Policer drops what exceeds a token bucket.
-type Policer struct {
-	Rate  Rate `yaml:"rate" json:"rate_bps"`
-	Burst Size `yaml:"burst" json:"burst_bytes"`
-}
-
-// ECN marks ECN-capable packets when the queue is longer than Above.
-type ECN struct {
-	Above Queue `yaml:"above" json:"above"`
+func (p *Path) Goodput(d *wire.Direction) unit.Rate {
+	return d.Rate * unit.Rate(p.MTU-52) / unit.Rate(p.MTU)
 }
 
 // Hosts are the two ends of the path.
@@ -82,27 +62,34 @@ type Hosts struct {
 }
 
 // Traffic is a set of competing bulk flows with the host's default settings.
+// Each flow has a thread at both ends, hence the most of them. None starts more
+// than a day after the lab: no lab lasts longer.
 type Traffic struct {
-	From  string   `yaml:"from" json:"from"` // "a" or "b"
-	To    string   `yaml:"to" json:"to"`     // the other one
-	Flows int      `yaml:"flows" json:"flows"`
-	Start Duration `yaml:"start" json:"start_ns"` // after the lab is up
+	From  string        `yaml:"from" json:"from" of:"a b" example:"a"`
+	To    string        `yaml:"to" json:"to" of:"a b" example:"b"` // the other one
+	Flows int           `yaml:"flows" json:"flows" range:"1 64" example:"2"`
+	Start time.Duration `yaml:"start" json:"start_ns" range:"0s 24h" example:"10s"` // after the lab is up
 }
 
 // Expect says what a diagnosis of the first host's transfer should find.
 type Expect struct {
-	Cause string `yaml:"cause" json:"cause,omitempty"`
+	Cause string `yaml:"cause" json:"cause,omitempty" example:"receiver-buffer"`
 }
 
 // HostSpec is what is particular about a host. It is in effect before anything
 // runs there.
+//
+// With the kernel's least quota of 1 ms (min_cfs_quota_period,
+// kernel/sched/core.c), the least share of 0.02 CPUs makes a period of 50 ms,
+// half of what containers get by default. Below it a host is so often asleep that
+// protocols time out.
 type HostSpec struct {
-	Congestion string            `yaml:"congestion" json:"congestion,omitempty"` // default algorithm of new connections
-	Sysctl     map[string]string `yaml:"sysctl" json:"sysctl,omitempty"`
-	CPUs       float64           `yaml:"cpus" json:"cpus,omitempty"`                   // processor time for the host's processes, in CPUs
-	SlowReader Rate              `yaml:"slow_reader" json:"slow_reader_bps,omitempty"` // bulk receivers read no faster
-	SlowWriter Rate              `yaml:"slow_writer" json:"slow_writer_bps,omitempty"` // bulk senders write no faster
-	Shape      Rate              `yaml:"shape" json:"shape_bps,omitempty"`             // tbf on the host's egress
+	Congestion string            `yaml:"congestion" json:"congestion,omitempty" example:"cubic"` // default algorithm of new connections
+	Sysctl     map[string]string `yaml:"sysctl" json:"sysctl,omitempty" example:"{net.ipv4.tcp_ecn: 1}"`
+	CPUs       float64           `yaml:"cpus" json:"cpus,omitempty" range:"0.02 1024" example:"0.5"`                            // processor time for the host's processes, in CPUs
+	SlowReader unit.Rate         `yaml:"slow_reader" json:"slow_reader_bps,omitempty" range:"1kbit 10000gbit" example:"50mbit"` // bulk receivers read no faster
+	SlowWriter unit.Rate         `yaml:"slow_writer" json:"slow_writer_bps,omitempty" range:"1kbit 10000gbit" example:"20mbit"` // bulk senders write no faster
+	Shape      unit.Rate         `yaml:"shape" json:"shape_bps,omitempty" range:"1kbit 10000gbit" example:"100mbit"`            // tbf on the host's egress
 }
 
 // spec is the description of the host "a" or "b".

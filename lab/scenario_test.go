@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fullbore/fullbore/internal/golden"
+	"github.com/fullbore/fullbore/lab/wire"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -30,47 +29,6 @@ func TestInvalid(t *testing.T) {
 			golden.Check(t, "invalid/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".error", got+"\n")
 		})
 	}
-}
-
-func TestFullScenario(t *testing.T) {
-	got, err := Load(filepath.FromSlash("testdata/full.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &Scenario{
-		Name:  "full",
-		About: "every key of the format",
-		Path: Path{
-			MTU: 9000,
-			AToB: Direction{
-				Rate:           1e9,
-				Delay:          Duration(75 * time.Millisecond),
-				Jitter:         Duration(time.Millisecond),
-				Loss:           Loss{Model: "gilbert", P: 0.001, R: 0.25, Loss: 0.5},
-				Reorder:        Reorder{Share: 0.02, By: Duration(5 * time.Millisecond)},
-				Duplicate:      0.001,
-				Corrupt:        0.0001,
-				Queue:          Queue{BDP: 0.5},
-				Policer:        Policer{Rate: 500e6, Burst: 256000},
-				ECN:            ECN{Above: Queue{Packets: 50}},
-				BlackHoleAbove: 1400,
-				MSSClamp:       1360,
-				Strip:          []string{"wscale", "sack", "timestamps"},
-				Seed:           7,
-			},
-			BToA: &Direction{Rate: 20e6, Delay: Duration(5 * time.Millisecond), Queue: Queue{Time: 20 * time.Millisecond}, Loss: Loss{Loss: 0.0001}},
-		},
-		Hosts: Hosts{
-			A: HostSpec{Congestion: "cubic", SlowWriter: 20e6, Shape: 100e6},
-			B: HostSpec{Sysctl: map[string]string{"net.ipv4.tcp_rmem": "4096 65536 87380"}, CPUs: 0.5, SlowReader: 50e6},
-		},
-		Traffic: []Traffic{{From: "a", To: "b", Flows: 2, Start: Duration(1500 * time.Millisecond)}},
-		Expect:  Expect{Cause: "receiver-buffer"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	golden.Check(t, "full.txt", got.Draw())
 }
 
 func TestDraw(t *testing.T) {
@@ -122,9 +80,6 @@ func TestBuiltin(t *testing.T) {
 					t.Errorf("host %s follows the machine's settings", name)
 				}
 			}
-			if d := s.Path.direction(&s.Path.AToB); d.Queue.Bytes < unit.Size(s.Path.MTU) && d.Queue.Packets == 0 {
-				t.Errorf("queue %v holds no packet", d.Queue)
-			}
 		})
 	}
 }
@@ -144,7 +99,33 @@ func TestPath(t *testing.T) {
 	if got, want := p.Goodput(&p.AToB).String(), "965 Mb/s"; got != want {
 		t.Errorf("goodput %s, want %s", got, want)
 	}
-	if got, want := p.direction(&p.AToB).Queue.Bytes, unit.Size(18_750_000); got != want {
-		t.Errorf("queue %d, want %d", got, want)
+}
+
+// FuzzParse: whatever the file, the answer is a complete scenario or an error,
+// never a panic. A scenario can be drawn and given to the wire.
+func FuzzParse(f *testing.F) {
+	for _, s := range Builtin() {
+		data, err := scenarioFiles.ReadFile("scenarios/" + s.Name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
+	f.Add([]byte("name: x\npath: {a_to_b: {rate: 1gbit, loss: {model: gilbert, p: 1%, r: 2%}}}\ntraffic: [{from: a, to: b, flows: 1}]\n"))
+	f.Add([]byte("name: x\npath: {a_to_b: {rate: 1gbit, outage: {every: 1h, for: 1s}, strip: [sack], black_hole_above: 1400}}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse("fuzz.yaml", data)
+		if err != nil {
+			return
+		}
+		if s.Path.MTU == 0 || s.Path.BToA == nil || s.Name == "" {
+			t.Errorf("incomplete: %+v", s)
+		}
+		_ = s.Draw()
+		for _, d := range []*wire.Direction{&s.Path.AToB, s.Path.BToA} {
+			if faults := d.Faults(s.Path.RTT(), s.Path.MTU); faults != nil {
+				t.Errorf("the wire refuses it: %v", faults)
+			}
+		}
+	})
 }

@@ -142,7 +142,7 @@ func (s *setup) network(congestion string) error {
 		{"silence multicast", func() error { return netlink.LinkSetMulticastOff(link) }},
 		{"add address", func() error { return addAddress(link, s.Addr) }},
 		{"add IPv6 address", func() error { return addAddress(link, s.Addr6) }},
-		{"shape", func() error { return shape(link, s.Host.Shape.rate(), s.MTU) }},
+		{"shape", func() error { return shape(link, s.Host.Shape, s.MTU) }},
 		{"bring up", func() error { return netlink.LinkSetUp(link) }},
 		{"route to peer", func() error { return addRoute(link, s.Addr, s.Peer, congestion) }},
 		{"route to peer by IPv6", func() error { return addRoute(link, s.Addr6, s.Peer6, congestion) }},

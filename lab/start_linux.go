@@ -89,8 +89,8 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 		closeAll(tuns)
 		return nil, fmt.Errorf("set up lab: %w", err)
 	}
-	path := &scenario.Path
-	lab.wire, err = wire.Start(tuns[0], tuns[1], path.MTU, path.direction(&path.AToB), path.direction(path.BToA))
+	aToB, bToA := scenario.directions()
+	lab.wire, err = wire.Start(tuns[0], tuns[1], scenario.Path.MTU, aToB, bToA)
 	closeAll(tuns) // the wire has duplicates
 	if err != nil {
 		return nil, err

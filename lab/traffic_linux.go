@@ -44,7 +44,7 @@ func discard(conn net.Conn) {
 
 // send starts the flows to the peer's sink; they last as long as the host.
 func (t Traffic) send(to netip.Addr) {
-	time.Sleep(t.Start.duration())
+	time.Sleep(t.Start)
 	for range t.Flows {
 		go func() {
 			for {

@@ -69,7 +69,7 @@ func TestIntegrationImpaired(t *testing.T) {
 	shallow := fast
 	shallow.Queue = wire.Queue{Packets: 64}
 	rough := fast
-	rough.Loss = wire.Loss{Random: 0.02}
+	rough.Loss = wire.Loss{Share: 0.02}
 	rough.Jitter = 2 * time.Millisecond
 	for _, c := range []struct {
 		name  string

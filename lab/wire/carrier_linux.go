@@ -124,21 +124,21 @@ func (c *carrier) read() (bool, error) {
 	case errno != 0:
 		return false, os.NewSyscallError("read", errno)
 	}
-	l.count.reads.Add(1)
+	l.count.Reads.Add(1)
 	if overrun {
 		var p packet
 		if p.parse(buf[:n]) == nil {
-			l.count.segmentsIn.Add(uint64(p.segments))
-			l.count.bytesIn.Add(uint64(p.bytes(0, p.segments)))
-			l.count.overrun.Add(uint64(p.segments))
+			l.count.SegmentsIn.Add(uint64(p.segments))
+			l.count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
+			l.count.Drops.Overrun.Add(uint64(p.segments))
 		}
 		return true, nil
 	}
 	p, own := c.arena.packet(int(n))
 	if p.parse(own) != nil {
-		l.count.segmentsIn.Add(1)
-		l.count.bytesIn.Add(uint64(n))
-		l.count.malformed.Add(1)
+		l.count.SegmentsIn.Add(1)
+		l.count.BytesIn.Add(uint64(n))
+		l.count.Drops.Malformed.Add(1)
 	} else {
 		l.admit(p, c.now())
 	}
@@ -181,7 +181,7 @@ func (c *carrier) deliver(ch *chunk) unix.Errno {
 	whole := p.buf
 	switch {
 	case ch.spoilt:
-		whole = p.spoil(c.scratch[:], ch.first, ch.ce, c.lane.chance.bit.IntN)
+		whole = p.spoil(c.scratch[:], ch.first, ch.ce, c.lane.bit.IntN)
 	case ch.ce && p.segments == 1:
 		markCE(p.ip(), p.version)
 	case ch.ce || ch.n < p.segments:

@@ -3,6 +3,8 @@ package wire
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/fullbore/fullbore/lab/schema"
 )
 
 // Each impairment draws from a stream of its own, so that adding one leaves what
@@ -17,70 +19,17 @@ const (
 	streamJitter
 )
 
-// chance decides what happens to each segment by chance.
-type chance struct {
-	random, duplicate, reorder, corrupt coin
-	gilbert                             gilbert
-	bit                                 *rand.Rand
-}
-
-func newChance(d Direction) chance {
-	return chance{
-		random:    newCoin(d.Loss.Random, d.Seed, streamRandom),
-		duplicate: newCoin(d.Duplicate, d.Seed, streamDuplicate),
-		reorder:   newCoin(d.Reorder.Share, d.Seed, streamReorder),
-		corrupt:   newCoin(d.Corrupt, d.Seed, streamCorrupt),
-		gilbert:   newGilbert(d.Loss.Gilbert, d.Seed),
-		bit:       rand.New(rand.NewPCG(d.Seed, streamBit)),
-	}
-}
-
-// lost draws from both models each time, so that they stay independent.
-func (c *chance) lost() bool {
-	random, burst := c.random.toss(), c.gilbert.lost()
-	return random || burst
-}
-
 // coin falls on one side with probability p.
 type coin struct {
 	p   float64
 	rng *rand.Rand
 }
 
-func newCoin(p float64, seed, stream uint64) coin {
-	return coin{p, rand.New(rand.NewPCG(seed, stream))}
+func newCoin(p schema.Share, seed, stream uint64) coin {
+	return coin{float64(p), rand.New(rand.NewPCG(seed, stream))}
 }
 
 func (c *coin) toss() bool { return c.p > 0 && c.rng.Float64() < c.p }
-
-// gilbert is the Gilbert-Elliott model.
-type gilbert struct {
-	Gilbert
-	bad bool
-	rng *rand.Rand
-}
-
-func newGilbert(g Gilbert, seed uint64) gilbert {
-	if g.Loss == 0 {
-		g.Loss = 1
-	}
-	return gilbert{Gilbert: g, rng: rand.New(rand.NewPCG(seed, streamGilbert))}
-}
-
-func (g *gilbert) lost() bool {
-	if g.P == 0 {
-		return false
-	}
-	lost := g.bad && (g.Loss == 1 || g.rng.Float64() < g.Loss)
-	change := g.P
-	if g.bad {
-		change = g.R
-	}
-	if g.rng.Float64() < change {
-		g.bad = !g.bad
-	}
-	return lost
-}
 
 // jitter is a delay that wanders: straight lines between random heights, which
 // lie 4 amplitudes of time apart. It never falls faster than time passes (at most

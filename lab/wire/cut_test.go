@@ -248,7 +248,7 @@ func FuzzPacket(f *testing.F) {
 	} {
 		f.Add(s.build())
 	}
-	rules := newSynRules(Direction{MSSClamp: 1000, Strip: []string{"wscale", "sack", "timestamps"}})
+	rules := newLane(Direction{MSSClamp: 1000, Strip: Strip{"wscale", "sack", "timestamps"}}, 0, 1500).syn
 	scratch := make([]byte, bufferSize)
 	f.Fuzz(func(t *testing.T, buf []byte) {
 		if len(buf) > bufferSize {

@@ -2,158 +2,97 @@ package wire
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strings"
+	"iter"
+	"reflect"
 	"time"
 
+	"github.com/fullbore/fullbore/lab/schema"
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Direction is one way of the path. A zero field means unlimited, or none.
+// Direction is one way of the path: a link of a rate with a queue before it, a
+// delay after it, and what may happen to packets on the way. A zero field means
+// unlimited, or none. It is what a scenario says, key by key: nothing stands
+// between the two.
 //
-// A segment meets the impairments in this order: black hole, policer, loss,
-// queue (with ECN), rate, delay with jitter, and on the way reordering,
-// duplication and corruption. Whatever is lost before the queue therefore takes
-// nothing of the rate, as with netem; a duplicate arises behind the bottleneck.
+// A segment meets the impairments in the order of the fields: black hole, outage,
+// policer, loss, queue (with ECN), rate, delay with jitter, and on the way
+// reordering, duplication and corruption. Whatever is dropped before the queue
+// therefore takes nothing of the rate, as with netem; a duplicate arises behind the
+// bottleneck.
 //
-// The ends agree on an option by the first SYN and its answer. Strip both
-// directions, as middleboxes do: with "wscale" out of the answer only, the ends
-// would disagree about every window. A clamp acts on the data that flows against
-// the SYN it is in.
+// Delays end at 10 s: four times to the Moon, and longer than any queue that was
+// ever measured.
 type Direction struct {
-	Rate           unit.Rate     // of the bottleneck, counting IP bytes; 0: unlimited
-	Delay          time.Duration // propagation, after the bottleneck
-	Jitter         time.Duration // the delay wanders between Delay-Jitter and Delay+Jitter; never reorders
-	Queue          Queue         // in front of the bottleneck; without a Rate there is none
-	Loss           Loss
-	Reorder        Reorder
-	Duplicate      float64 // share of segments that arrive twice, 0..1
-	Corrupt        float64 // share of segments that arrive with a flipped bit, 0..1
-	Policer        Policer
-	ECN            ECN
-	BlackHoleAbove int      // IP packets larger than this many bytes vanish silently
-	MSSClamp       int      // the MSS option of a SYN is lowered to this many bytes
-	Strip          []string // TCP options taken out of a SYN (see below): "wscale", "sack", "timestamps"
-	Seed           uint64   // of everything random in this direction
+	Rate   unit.Rate     `yaml:"rate" json:"rate_bps" range:"1kbit 10000gbit" example:"1gbit"` // of the bottleneck, counting IP bytes
+	Delay  time.Duration `yaml:"delay" json:"delay_ns" range:"0s 10s" example:"75ms"`          // propagation, after the bottleneck
+	Jitter time.Duration `yaml:"jitter" json:"jitter_ns,omitempty" range:"0s 10s" example:"1ms"`
+	Queue  Queue         `yaml:"queue" json:"queue,omitzero" example:"256KB"` // before the bottleneck; without a Rate there is none
+
+	BlackHoleAbove BlackHole `yaml:"black_hole_above" json:"black_hole_above,omitempty" range:"68 65535" example:"1400"`
+	Outage         Outage    `yaml:"outage" json:"outage,omitzero" example:"{every: 30s, for: 200ms}"`
+	Policer        Policer   `yaml:"policer" json:"policer,omitzero" example:"{rate: 100mbit, burst: 64KB}"`
+	Loss           Loss      `yaml:"loss" json:"loss,omitzero" example:"0.01%"`
+	ECN            ECN       `yaml:"ecn" json:"ecn,omitzero" example:"{above: 50p}"`
+	Reorder        Reorder   `yaml:"reorder" json:"reorder,omitzero" example:"{share: 2%, by: 5ms}"`
+	Duplicate      Duplicate `yaml:"duplicate" json:"duplicate,omitempty" range:"0% 100%" example:"0.1%"`
+	Corrupt        Corrupt   `yaml:"corrupt" json:"corrupt,omitempty" range:"0% 100%" example:"0.01%"`
+	MSSClamp       MSSClamp  `yaml:"mss_clamp" json:"mss_clamp,omitempty" range:"88 65535" example:"1360"`
+	Strip          Strip     `yaml:"strip" json:"strip,omitempty" of:"wscale sack timestamps" example:"[wscale, sack, timestamps]"`
+
+	Seed uint64 `yaml:"seed" json:"seed,omitempty" example:"7"` // of everything random in this direction
 }
 
-// Queue is the limit of a drop-tail queue; whichever limit is met first counts.
-// With both zero it is one bandwidth-delay product of the path's two delays,
-// but at least [MinQueuePackets] packets of the MTU.
-type Queue struct {
-	Bytes   unit.Size // IP bytes, including what is left of the segment being sent
-	Packets int       // segments, including the one being sent
+// Impairment is what a direction does to packets beside carrying them. It is
+// declared in one place: the field of [Direction] that has its key, with the type
+// that has these methods, and what it counts in [Counts].
+type Impairment interface {
+	// Says is how a drawing has it: "duplicates 0.1%".
+	Says() string
+	// conflict is what is wrong with it although each of its keys is in its range.
+	conflict(s site) error
+	// install puts it to work in a lane.
+	install(l *lane, s site)
 }
 
-// MinQueuePackets is the least that the default queue holds, in packets of the
-// MTU: a super-packet of 64 KB at MTU 1500 is 45 of them and arrives at once.
-const MinQueuePackets = 64
-
-// Loss is random loss. Random and Gilbert may be combined.
-type Loss struct {
-	Random  float64 // share of segments lost independently, 0..1
-	Gilbert Gilbert
+// site is where an impairment is to work.
+type site struct {
+	*Direction
+	rtt time.Duration // of the path
+	mtu int
 }
 
-// Gilbert is the Gilbert-Elliott model of bursty loss: a good state that loses
-// nothing and a bad one, with a possible change of state at each segment.
-// Gilbert, Bell System Technical Journal 39 (1960). The share of time spent in
-// the bad state is P/(P+R), the mean length of a burst 1/R segments.
-type Gilbert struct {
-	P    float64 // good to bad, per segment
-	R    float64 // bad to good, per segment
-	Loss float64 // lost while bad; 0 means 1, the simple Gilbert model
-}
-
-// Reorder holds back a share of the segments, so that later ones overtake them.
-type Reorder struct {
-	Share float64       // 0..1
-	By    time.Duration // how much later they arrive
-}
-
-// Policer is a token bucket that drops what exceeds it and queues nothing.
-type Policer struct {
-	Rate  unit.Rate
-	Burst unit.Size // depth of the bucket, at least one MTU
-}
-
-// ECN marks segments of ECN-capable transports with Congestion Experienced (RFC
-// 3168) when they find the queue above a threshold; others pass unmarked.
-type ECN struct {
-	AbovePackets int
-	AboveBytes   unit.Size
-}
-
-// maxTime bounds delays: beyond a minute TCP's own timers decide, not the path.
-const maxTime = time.Minute
-
-// tcpOptions are the options that Strip knows, by their kind (IANA, TCP Option
-// Kind Numbers).
-var tcpOptions = map[string]byte{"wscale": 3, "sack": 4, "timestamps": 8}
-
-// Check says which field of the direction is out of its range, on a path of that
-// MTU.
-func (d Direction) Check(mtu int) error {
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{
-		{"loss", d.Loss.Random}, {"gilbert p", d.Loss.Gilbert.P}, {"gilbert r", d.Loss.Gilbert.R}, {"gilbert loss", d.Loss.Gilbert.Loss},
-		{"reorder share", d.Reorder.Share}, {"duplicate", d.Duplicate}, {"corrupt", d.Corrupt},
-	} {
-		if !(p.value >= 0 && p.value <= 1) { // also catches NaN
-			return fmt.Errorf("%s %v is not a share between 0 and 1", p.name, p.value)
-		}
-	}
-	for _, t := range []struct {
-		name  string
-		value time.Duration
-	}{{"delay", d.Delay}, {"jitter", d.Jitter}, {"reorder by", d.Reorder.By}} {
-		if t.value < 0 || t.value > maxTime {
-			return fmt.Errorf("%s %v is not between 0 and %v", t.name, t.value, maxTime)
-		}
-	}
-	switch {
-	case !validRate(d.Rate):
-		return fmt.Errorf("rate %v is neither 0 (unlimited) nor between 1 kb/s and 10 Tb/s", float64(d.Rate))
-	case !validRate(d.Policer.Rate):
-		return fmt.Errorf("policer rate %v is neither 0 (none) nor between 1 kb/s and 10 Tb/s", float64(d.Policer.Rate))
-	case d.Policer.Rate > 0 && d.Policer.Burst < unit.Size(mtu):
-		return fmt.Errorf("policer burst %d is below the MTU %d: nothing of that size would ever pass", d.Policer.Burst, mtu)
-	case d.Jitter > d.Delay:
-		return fmt.Errorf("jitter %v is above the delay %v: it would deliver before it was sent", d.Jitter, d.Delay)
-	case d.Loss.Gilbert.P > 0 && d.Loss.Gilbert.R == 0:
-		return fmt.Errorf("gilbert r is 0: the first burst of loss would never end")
-	case d.Reorder.Share > 0 && d.Reorder.By == 0:
-		return fmt.Errorf("reorder by is 0: nothing would be overtaken")
-	case d.Queue.Bytes < 0 || d.Queue.Packets < 0:
-		return fmt.Errorf("queue limit is negative")
-	case d.Rate > 0 && d.Queue.Bytes > 0 && d.Queue.Bytes < unit.Size(mtu):
-		return fmt.Errorf("queue of %d bytes is below the MTU %d: nothing of that size would ever pass", d.Queue.Bytes, mtu)
-	case d.ECN.AbovePackets < 0 || d.ECN.AboveBytes < 0:
-		return fmt.Errorf("ecn threshold is negative")
-	case d.ECN != (ECN{}) && d.Rate == 0:
-		return fmt.Errorf("ecn needs a rate: without one there is no queue to be above")
-	case d.BlackHoleAbove < 0:
-		return fmt.Errorf("black hole size is negative")
-	case d.MSSClamp != 0 && (d.MSSClamp < minMSS || d.MSSClamp > math.MaxUint16):
-		return fmt.Errorf("mss clamp %d is not between %d and %d", d.MSSClamp, minMSS, math.MaxUint16)
-	}
-	for _, name := range d.Strip {
-		if _, ok := tcpOptions[name]; !ok {
-			known := make([]string, 0, len(tcpOptions))
-			for k := range tcpOptions {
-				known = append(known, k)
+// Impairments are those that the direction has, with their keys.
+func (d *Direction) Impairments() iter.Seq2[string, Impairment] {
+	return func(yield func(string, Impairment) bool) {
+		v := reflect.ValueOf(d).Elem()
+		for key, field := range schema.Keys(v.Type()) {
+			impairment, ok := v.FieldByIndex(field.Index).Interface().(Impairment)
+			if ok && !v.FieldByIndex(field.Index).IsZero() && !yield(key, impairment) {
+				return
 			}
-			slices.Sort(known)
-			return fmt.Errorf("strip %q is not one of %s", name, strings.Join(known, ", "))
 		}
 	}
-	return nil
 }
 
-// minMSS is the least MSS that Linux sends with (TCP_MIN_MSS, include/net/tcp.h).
-const minMSS = 88
+// Faults says which keys of the direction are out of their ranges, and which do not
+// go together on a path of that round-trip time and MTU.
+func (d *Direction) Faults(rtt time.Duration, mtu int) []schema.Fault {
+	return append(schema.Check(d), d.Conflicts(rtt, mtu)...)
+}
 
-func validRate(r unit.Rate) bool { return r == 0 || r >= unit.Kbps && r <= 10_000*unit.Gbps }
+// Conflicts says which keys do not go together.
+func (d *Direction) Conflicts(rtt time.Duration, mtu int) (found []schema.Fault) {
+	if d.Jitter > max(0, d.Delay) {
+		found = append(found, schema.Fault{Key: "jitter", Err: fmt.Errorf("jitter %s is above the delay %s: it would deliver before it was sent", d.Jitter, d.Delay)})
+	}
+	if err := d.Queue.conflict(d.Rate, rtt, mtu); err != nil {
+		found = append(found, schema.Fault{Key: "queue", Err: err})
+	}
+	for key, impairment := range d.Impairments() {
+		if err := impairment.conflict(site{d, rtt, mtu}); err != nil {
+			found = append(found, schema.Fault{Key: key, Err: err})
+		}
+	}
+	return found
+}

@@ -25,10 +25,10 @@ func TestIntegrationBytesArriveAsSent(t *testing.T) {
 			}
 			d := fast
 			d.Jitter = 200 * time.Microsecond
-			d.Loss = Loss{Random: 0.0005, Gilbert: Gilbert{P: 0.0002, R: 0.5}}
+			d.Loss = Loss{Model: "gilbert", P: 0.001, R: 0.5, Share: 1}
 			d.Duplicate, d.Corrupt = 0.002, 0.001
 			d.Reorder = Reorder{Share: 0.002, By: 300 * time.Microsecond}
-			d.ECN = ECN{AbovePackets: 10}
+			d.ECN = ECN{Queue{Packets: 10}}
 			w := wired(t, a, b, 1500, d, d)
 			_, got := transfer(t, a, b, family, 600*time.Millisecond, "check")
 			s := w.Stats().AToB
@@ -79,7 +79,7 @@ func TestIntegrationDelay(t *testing.T) {
 func TestIntegrationLoss(t *testing.T) {
 	a, b := newHosts(t, 1500, "bbr")
 	d := fast
-	d.Loss.Random = 0.01
+	d.Loss.Share = 0.01
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
 	sent, _ := transfer(t, a, b, ipv4, 600*time.Millisecond, "count")
 	s := w.Stats().AToB
@@ -104,6 +104,20 @@ func TestIntegrationBlackHole(t *testing.T) {
 	}
 	if s := w.Stats().AToB; s.Drops.BlackHole == 0 || s.SegmentsOut == 0 {
 		t.Errorf("only large packets are to vanish: %+v", s)
+	}
+}
+
+// A transfer survives outages of 200 ms: more arrives than the path could carry
+// until the first of them.
+func TestIntegrationOutage(t *testing.T) {
+	a, b := newHosts(t, 1500, "cubic")
+	d := Direction{Rate: 50 * unit.Mbps, Delay: time.Millisecond, Queue: Queue{Packets: 100}, Outage: Outage{Every: 500 * time.Millisecond, For: 200 * time.Millisecond}}
+	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
+	sent, got := transfer(t, a, b, ipv4, 1500*time.Millisecond, "check")
+	s := w.Stats().AToB
+	t.Logf("%d bytes, %d dropped in outages, %d retransmitted", got.Bytes, s.Drops.Outage, sent.Retransmits)
+	if s.Drops.Outage == 0 || got.Bytes < int64(d.Rate.BytesIn(d.Outage.Every)) {
+		t.Errorf("%d bytes arrived, %d segments dropped in outages", got.Bytes, s.Drops.Outage)
 	}
 }
 
@@ -145,7 +159,7 @@ func TestIntegrationECN(t *testing.T) {
 		h.sysctl(t, "net.ipv4.tcp_ecn", "1")
 	}
 	d := fast
-	d.ECN.AbovePackets = 50
+	d.ECN = ECN{Queue{Packets: 50}}
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
 	sent, _ := transfer(t, a, b, ipv4, 600*time.Millisecond, "check")
 	s := w.Stats().AToB

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -14,57 +15,59 @@ type chunk struct {
 	spoilt   bool // to be corrupted
 }
 
-// counters are the numbers of one direction: one thread adds, any reads.
-type counters struct {
-	segmentsIn, bytesIn, segmentsOut, bytesOut, waiting         atomic.Uint64
-	queue, loss, policer, blackHole, malformed, overrun         atomic.Uint64
-	marked, duplicated, reordered, corrupted, rewritten, failed atomic.Uint64
-	peakBytes, peakPackets, reads, writes                       atomic.Uint64
-	late                                                        histogram
+// guard says whether a segment of size IP bytes that comes at now goes on.
+type guard interface {
+	pass(now int64, size int) bool
+}
+
+// gate is what a segment must pass before the queue.
+type gate struct {
+	guard
+	drops *atomic.Uint64 // those that it did not let pass
 }
 
 // lane decides what becomes of each segment of one direction, and when. It makes
 // no system call.
 type lane struct {
-	delay, reorderBy int64
-	blackHole        int
-	syn              synRules
-	policer          policer
-	chance           chance
-	bottleneck       bottleneck
-	jitter           jitter
+	delay, reorderBy            int64
+	syn                         synRules
+	gates                       []gate // in the order of the fields of [Direction]
+	bottleneck                  bottleneck
+	jitter                      jitter
+	duplicate, reorder, corrupt coin
+	bit                         *rand.Rand // which bit of a corrupted segment is flipped
 
 	// What is on its way, each in order of due: held has the segments that others
 	// overtake.
 	straight, held ring[chunk]
-	count          counters
+	count          Counts[atomic.Uint64]
+	late           histogram
 }
 
+// newLane is a lane for the direction of a path, of which back is the delay of the
+// other direction.
 func newLane(d Direction, back time.Duration, mtu int) *lane {
-	l := &lane{
-		delay:      int64(d.Delay),
-		reorderBy:  int64(d.Reorder.By),
-		blackHole:  d.BlackHoleAbove,
-		syn:        newSynRules(d),
-		policer:    newPolicer(d.Policer),
-		chance:     newChance(d),
-		bottleneck: newBottleneck(d, back, mtu),
-		jitter:     newJitter(d.Jitter, d.Seed),
-	}
-	if l.blackHole == 0 {
-		l.blackHole = maxPacket
+	s := site{&d, d.Delay + back, mtu}
+	l := &lane{delay: int64(d.Delay), bottleneck: newBottleneck(s), jitter: newJitter(d.Jitter, d.Seed)}
+	for _, impairment := range d.Impairments() {
+		impairment.install(l, s)
 	}
 	return l
+}
+
+// gate adds one behind those that are there.
+func (l *lane) gate(g guard, drops *atomic.Uint64) {
+	l.gates = append(l.gates, gate{g, drops})
 }
 
 // admit takes a packet that came at now, and puts on their way those of its
 // segments that survive. Nothing refers to the packet if p.refs is 0 afterwards.
 func (l *lane) admit(p *packet, now int64) {
-	l.count.segmentsIn.Add(uint64(p.segments))
-	l.count.bytesIn.Add(uint64(p.bytes(0, p.segments)))
-	l.count.waiting.Add(uint64(p.segments))
+	l.count.SegmentsIn.Add(uint64(p.segments))
+	l.count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
+	l.count.Waiting.Add(uint64(p.segments))
 	if l.syn.apply(p) {
-		l.count.rewritten.Add(1)
+		l.count.Rewritten.Add(1)
 	}
 	var run chunk // grows while segments are alike
 	var began int64
@@ -76,8 +79,8 @@ func (l *lane) admit(p *packet, now int64) {
 		}
 		due := departure + l.delay + l.jitter.at(departure)
 		c := chunk{packet: p, due: due, first: i, n: 1, ce: ce}
-		twice, held := l.chance.duplicate.toss(), l.chance.reorder.toss()
-		c.spoilt = l.chance.corrupt.toss()
+		twice, held := l.duplicate.toss(), l.reorder.toss()
+		c.spoilt = l.corrupt.toss()
 		if twice || held || c.spoilt {
 			l.send(&run)
 			l.sendOdd(c, twice, held)
@@ -92,33 +95,31 @@ func (l *lane) admit(p *packet, now int64) {
 	}
 	l.send(&run)
 	if l.bottleneck.perByte > 0 {
-		l.count.peakBytes.Store(uint64(l.bottleneck.peakBytes))
-		l.count.peakPackets.Store(uint64(l.bottleneck.peakCount))
+		l.count.PeakQueueBytes.Store(uint64(l.bottleneck.peakBytes))
+		l.count.PeakQueuePackets.Store(uint64(l.bottleneck.peakCount))
 	}
 }
 
 // pass takes a segment as far as behind the bottleneck.
 func (l *lane) pass(p *packet, now int64, size int) (departure int64, ce, ok bool) {
-	reason := &l.count.queue
-	switch {
-	case size > l.blackHole:
-		reason = &l.count.blackHole
-	case !l.policer.allow(now, size):
-		reason = &l.count.policer
-	case l.chance.lost():
-		reason = &l.count.loss
-	default:
-		departure, mark, full := l.bottleneck.arrive(now, size)
-		if full {
-			break
+	for i := range l.gates {
+		if g := &l.gates[i]; !g.pass(now, size) {
+			return l.drop(g.drops)
 		}
-		if ce = mark && p.ecnCapable; ce {
-			l.count.marked.Add(1)
-		}
-		return departure, ce, true
 	}
-	reason.Add(1)
-	l.count.waiting.Add(^uint64(0))
+	departure, mark, full := l.bottleneck.arrive(now, size)
+	if full {
+		return l.drop(&l.count.Drops.Queue)
+	}
+	if ce = mark && p.ecnCapable; ce {
+		l.count.Marked.Add(1)
+	}
+	return departure, ce, true
+}
+
+func (l *lane) drop(counter *atomic.Uint64) (departure int64, ce, ok bool) {
+	counter.Add(1)
+	l.count.Waiting.Add(^uint64(0))
 	return 0, false, false
 }
 
@@ -134,16 +135,16 @@ func (l *lane) send(run *chunk) {
 // sendOdd puts a segment on its way that goes alone.
 func (l *lane) sendOdd(c chunk, twice, held bool) {
 	if c.spoilt {
-		l.count.corrupted.Add(1)
+		l.count.Corrupted.Add(1)
 	}
 	way, copies := &l.straight, 1
 	if held {
-		l.count.reordered.Add(1)
+		l.count.Reordered.Add(1)
 		way, c.due = &l.held, c.due+l.reorderBy
 	}
 	if twice {
-		l.count.duplicated.Add(1)
-		l.count.waiting.Add(1)
+		l.count.Duplicated.Add(1)
+		l.count.Waiting.Add(1)
 		copies = 2
 	}
 	for range copies {
@@ -166,32 +167,18 @@ func (l *lane) next() *ring[chunk] {
 
 // delivered counts a chunk that was written at now, or that could not be.
 func (l *lane) delivered(c *chunk, now int64, failed bool) {
-	l.count.waiting.Add(-uint64(c.n))
+	l.count.Waiting.Add(-uint64(c.n))
 	if failed {
-		l.count.failed.Add(uint64(c.n))
+		l.count.WriteErrors.Add(uint64(c.n))
 		return
 	}
-	l.count.writes.Add(1)
-	l.count.segmentsOut.Add(uint64(c.n))
-	l.count.bytesOut.Add(uint64(c.packet.bytes(c.first, c.n)))
-	l.count.late.add(time.Duration(now-c.due), c.n)
+	l.count.Writes.Add(1)
+	l.count.SegmentsOut.Add(uint64(c.n))
+	l.count.BytesOut.Add(uint64(c.packet.bytes(c.first, c.n)))
+	l.late.add(time.Duration(now-c.due), c.n)
 }
 
 // stats reads the counters while they go on counting.
 func (l *lane) stats() DirectionStats {
-	c := &l.count
-	return DirectionStats{
-		SegmentsIn: c.segmentsIn.Load(), BytesIn: c.bytesIn.Load(),
-		SegmentsOut: c.segmentsOut.Load(), BytesOut: c.bytesOut.Load(),
-		Waiting: c.waiting.Load(),
-		Drops: Drops{
-			Queue: c.queue.Load(), Loss: c.loss.Load(), Policer: c.policer.Load(),
-			BlackHole: c.blackHole.Load(), Malformed: c.malformed.Load(), Overrun: c.overrun.Load(),
-		},
-		Marked: c.marked.Load(), Duplicated: c.duplicated.Load(), Reordered: c.reordered.Load(),
-		Corrupted: c.corrupted.Load(), Rewritten: c.rewritten.Load(), WriteErrors: c.failed.Load(),
-		PeakQueueBytes: c.peakBytes.Load(), PeakQueuePackets: c.peakPackets.Load(),
-		Reads: c.reads.Load(), Writes: c.writes.Load(),
-		Lateness: c.late.lateness(),
-	}
+	return DirectionStats{Counts: l.count.read(), Lateness: l.late.lateness()}
 }

@@ -2,13 +2,16 @@ package wire
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/fullbore/fullbore/unit"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fullbore/fullbore/lab/schema"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // arrival is a segment as it leaves the lane.
@@ -73,16 +76,16 @@ func TestRateIsExact(t *testing.T) {
 // Reorder changes their order.
 func TestEverySegmentIsAccountedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		share := func(name string) float64 {
-			return rapid.SampledFrom([]float64{0, 0, 0.01, 0.3, 1}).Draw(t, name)
+		share := func(name string) schema.Share {
+			return rapid.SampledFrom([]schema.Share{0, 0, 0.01, 0.3, 1}).Draw(t, name)
 		}
 		d := Direction{
 			Rate:      rapid.SampledFrom([]unit.Rate{0, 10 * unit.Mbps, unit.Gbps}).Draw(t, "rate"),
 			Delay:     5 * time.Millisecond,
 			Jitter:    rapid.SampledFrom([]time.Duration{0, time.Millisecond, 5 * time.Millisecond}).Draw(t, "jitter"),
-			Loss:      Loss{Random: share("loss"), Gilbert: Gilbert{P: share("p"), R: 0.2}},
-			Duplicate: share("duplicate"),
-			Corrupt:   share("corrupt"),
+			Loss:      Loss{Share: share("loss")},
+			Duplicate: Duplicate(share("duplicate")),
+			Corrupt:   Corrupt(share("corrupt")),
 			Seed:      rapid.Uint64().Draw(t, "seed"),
 		}
 		if s := share("reorder"); s > 0 {
@@ -91,8 +94,14 @@ func TestEverySegmentIsAccountedFor(t *testing.T) {
 		if rapid.Bool().Draw(t, "policed") {
 			d.Policer = Policer{Rate: 20 * unit.Mbps, Burst: 20_000}
 		}
-		if err := d.Check(1500); err != nil {
-			t.Fatal(err)
+		if p := share("p"); p > 0 {
+			d.Loss = Loss{Model: "gilbert", P: p, R: 0.2, Share: 0.9}
+		}
+		if rapid.Bool().Draw(t, "interrupted") {
+			d.Outage = Outage{Every: 4 * time.Millisecond, For: time.Millisecond}
+		}
+		if faults := d.Faults(d.Delay, 1500); faults != nil {
+			t.Fatal(faults)
 		}
 		l, out := drive(d, 50, 20, 300*time.Microsecond)
 		s := l.stats()
@@ -126,21 +135,21 @@ func TestSeed(t *testing.T) {
 		}
 		return lost
 	}
-	plain := Direction{Loss: Loss{Random: 0.02}, Delay: 10 * time.Millisecond, Seed: 7}
-	first := ids(plain)
+	base := Direction{Loss: Loss{Share: 0.02}, Delay: 10 * time.Millisecond, Seed: 7}
+	first := ids(base)
 	if len(first) == 0 {
 		t.Fatal("nothing lost")
 	}
-	if diff := cmp.Diff(first, ids(plain)); diff != "" {
+	if diff := cmp.Diff(first, ids(base)); diff != "" {
 		t.Errorf("the same seed differs: %s", diff)
 	}
-	busy := plain
+	busy := base
 	busy.Duplicate, busy.Corrupt, busy.Jitter = 0.1, 0.1, time.Millisecond
 	busy.Reorder = Reorder{Share: 0.1, By: time.Millisecond}
 	if diff := cmp.Diff(first, ids(busy)); diff != "" {
 		t.Errorf("other impairments changed what is lost: %s", diff)
 	}
-	other := plain
+	other := base
 	other.Seed = 8
 	if cmp.Equal(first, ids(other)) {
 		t.Error("another seed loses the same segments")
@@ -161,8 +170,8 @@ func TestQueue(t *testing.T) {
 		{"both, packets first", Queue{Bytes: 20_000, Packets: 10}, ECN{}, 10, 10, 0},
 		{"both, bytes first", Queue{Bytes: 10_000, Packets: 20}, ECN{}, 10, 10, 0},
 		{"default is at least 64 packets of 1500", Queue{}, ECN{}, 96, 96, 0},
-		{"ecn by packets", Queue{Packets: 10}, ECN{AbovePackets: 4}, 10, 10, 5},
-		{"ecn by bytes", Queue{Packets: 10}, ECN{AboveBytes: 4500}, 10, 10, 5},
+		{"ecn by packets", Queue{Packets: 10}, ECN{Queue{Packets: 4}}, 10, 10, 5},
+		{"ecn by bytes", Queue{Packets: 10}, ECN{Queue{Bytes: 4500}}, 10, 10, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l, _ := drive(Direction{Rate: mbps8, Queue: tt.queue, ECN: tt.ecn}, 2, 50, 0)
@@ -232,11 +241,11 @@ func TestJitter(t *testing.T) {
 
 // The Gilbert model loses P/(P+R) of the segments in bursts of 1/R on average.
 func TestGilbert(t *testing.T) {
-	g := newGilbert(Gilbert{P: 0.01, R: 0.25}, 5)
+	g := gilbert{Loss: Loss{P: 0.01, R: 0.25, Share: 1}, rng: rand.New(rand.NewPCG(5, 1))}
 	const n = 1_000_000
 	lost, bursts, before := 0, 0, false
 	for range n {
-		now := g.lost()
+		now := !g.pass(0, 0)
 		if now {
 			lost++
 			if !before {
@@ -278,8 +287,8 @@ func TestHistogram(t *testing.T) {
 // Once warm, deciding about a packet allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	d := Direction{
-		Rate: unit.Gbps, Delay: time.Millisecond, Jitter: time.Millisecond, Loss: Loss{Random: 0.01, Gilbert: Gilbert{P: 0.01, R: 0.5}},
-		Reorder: Reorder{Share: 0.01, By: time.Millisecond}, Duplicate: 0.01, Corrupt: 0.01, ECN: ECN{AbovePackets: 5}, MSSClamp: 1000,
+		Rate: unit.Gbps, Delay: time.Millisecond, Jitter: time.Millisecond, Loss: Loss{Model: "gilbert", P: 0.01, R: 0.5, Share: 1}, Outage: Outage{Every: time.Second, For: time.Millisecond},
+		Reorder: Reorder{Share: 0.01, By: time.Millisecond}, Duplicate: 0.01, Corrupt: 0.01, ECN: ECN{Queue{Packets: 5}}, MSSClamp: 1000,
 	}
 	l := newLane(d, 0, 1500)
 	buf := superPacket{version: 4, payload: make([]byte, 40*960), mss: 960, ecn: 2}.build()

@@ -1,6 +1,11 @@
 package wire
 
-import "time"
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"time"
+)
 
 // Stats is what passed through a wire since it was started.
 type Stats struct {
@@ -8,46 +13,94 @@ type Stats struct {
 	BToA DirectionStats `json:"b_to_a"`
 }
 
-// DirectionStats counts one direction in wire segments and IP bytes. It is read
-// without stopping the wire; but for what happens meanwhile,
+// DirectionStats is what was read of a direction's counters and its lateness. It
+// is read without stopping the wire; but for what happens meanwhile,
 //
 //	SegmentsIn + Duplicated = SegmentsOut + Drops.Total() + WriteErrors + Waiting
 type DirectionStats struct {
-	SegmentsIn  uint64 `json:"segments_in"`
-	BytesIn     uint64 `json:"bytes_in"`
-	SegmentsOut uint64 `json:"segments_out"`
-	BytesOut    uint64 `json:"bytes_out"`
-	Waiting     uint64 `json:"waiting"` // segments queued or on their way now
-
-	Drops       Drops  `json:"drops"`
-	Marked      uint64 `json:"marked"` // with Congestion Experienced
-	Duplicated  uint64 `json:"duplicated"`
-	Reordered   uint64 `json:"reordered"`
-	Corrupted   uint64 `json:"corrupted"`
-	Rewritten   uint64 `json:"rewritten"`    // SYNs clamped or stripped
-	WriteErrors uint64 `json:"write_errors"` // segments that the far TUN device refused: a fault of the lab, not of the path
-
-	PeakQueueBytes   uint64 `json:"peak_queue_bytes"`
-	PeakQueuePackets uint64 `json:"peak_queue_packets"`
-
-	Reads    uint64   `json:"reads"`  // packets and super-packets taken from the near TUN device
-	Writes   uint64   `json:"writes"` // and given to the far one
+	Counts[uint64]
 	Lateness Lateness `json:"lateness"`
 }
 
+// Counts are the counters of one direction, in wire segments and IP bytes: atomic
+// ones, to which one thread adds, or what was read of them. This is the one place
+// that names a counter. The tag says is how a report has it, and fault the same
+// where it is the lab that failed and not the path.
+type Counts[N any] struct {
+	SegmentsIn  N `json:"segments_in"`
+	BytesIn     N `json:"bytes_in"`
+	SegmentsOut N `json:"segments_out"`
+	BytesOut    N `json:"bytes_out"`
+	Waiting     N `json:"waiting"` // segments queued or on their way now
+
+	Drops       Drops[N] `json:"drops"`
+	Marked      N        `json:"marked" says:"marked"` // with Congestion Experienced
+	Duplicated  N        `json:"duplicated" says:"duplicated"`
+	Reordered   N        `json:"reordered" says:"reordered"`
+	Corrupted   N        `json:"corrupted" says:"corrupted"`
+	Rewritten   N        `json:"rewritten" says:"SYNs rewritten"` // clamped or stripped
+	WriteErrors N        `json:"write_errors" fault:"refused by the TUN device"`
+
+	PeakQueueBytes   N `json:"peak_queue_bytes"`
+	PeakQueuePackets N `json:"peak_queue_packets"`
+
+	Reads  N `json:"reads"`  // packets and super-packets taken from the near TUN device
+	Writes N `json:"writes"` // and given to the far one
+}
+
 // Drops counts segments that were not delivered, by reason.
-type Drops struct {
-	Queue     uint64 `json:"queue"`
-	Loss      uint64 `json:"loss"`
-	Policer   uint64 `json:"policer"`
-	BlackHole uint64 `json:"black_hole"`
-	Malformed uint64 `json:"malformed"` // super-packets that cannot be cut: a fault of the lab
-	Overrun   uint64 `json:"overrun"`   // more was on its way than MaxInFlight: a fault of the lab
+type Drops[N any] struct {
+	Queue     N `json:"queue" says:"dropped by the queue"`
+	Loss      N `json:"loss" says:"lost"`
+	Policer   N `json:"policer" says:"dropped by the policer"`
+	BlackHole N `json:"black_hole" says:"in the black hole"`
+	Outage    N `json:"outage" says:"dropped in an outage"`
+	Malformed N `json:"malformed" fault:"could not be cut"`           // super-packets that do not say how
+	Overrun   N `json:"overrun" fault:"above what the path can hold"` // more than MaxInFlight
 }
 
 // Total is the number of segments dropped for any reason.
-func (d Drops) Total() uint64 {
-	return d.Queue + d.Loss + d.Policer + d.BlackHole + d.Malformed + d.Overrun
+func (d *Drops[N]) Total() (total uint64) {
+	v := reflect.ValueOf(d).Elem()
+	for i := range v.NumField() {
+		total += v.Field(i).Uint()
+	}
+	return total
+}
+
+// read gives the counters as they stand.
+func (c *Counts[N]) read() (now Counts[uint64]) {
+	read(reflect.ValueOf(c).Elem(), reflect.ValueOf(&now).Elem())
+	return now
+}
+
+func read(counters, into reflect.Value) {
+	for i := range counters.NumField() {
+		if counter, ok := counters.Field(i).Addr().Interface().(*atomic.Uint64); ok {
+			into.Field(i).SetUint(counter.Load())
+		} else {
+			read(counters.Field(i), into.Field(i))
+		}
+	}
+}
+
+// Events are what happened to segments, as a report says it: "12 lost".
+func (s *DirectionStats) Events() []string { return tell(reflect.ValueOf(s.Counts), "says") }
+
+// Faults are what the lab itself did wrong: results got over this path are void.
+func (s *DirectionStats) Faults() []string { return tell(reflect.ValueOf(s.Counts), "fault") }
+
+// tell writes the counters above 0 that have the tag.
+func tell(counters reflect.Value, tag string) (all []string) {
+	for i := range counters.NumField() {
+		counter := counters.Field(i)
+		if counter.Kind() == reflect.Struct {
+			all = append(all, tell(counter, tag)...)
+		} else if says := counters.Type().Field(i).Tag.Get(tag); says != "" && counter.Uint() > 0 {
+			all = append(all, fmt.Sprintf("%d %s", counter.Uint(), says))
+		}
+	}
+	return all
 }
 
 // Lateness is how much later than due segments were delivered: the error of the

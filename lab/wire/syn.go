@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
 
 const (
 	optEnd = 0
@@ -8,24 +12,47 @@ const (
 	optMSS = 2
 )
 
-// synRules is what a middlebox does to the options of a SYN.
-type synRules struct {
-	clamp int       // lower the MSS to this; 0: leave it
-	strip [256]bool // by kind: replace by NOPs
-	any   bool
+// tcpOptions are the options that Strip knows, by their kind (IANA, TCP Option
+// Kind Numbers).
+var tcpOptions = map[string]byte{"wscale": 3, "sack": 4, "timestamps": 8}
+
+// MSSClamp lowers the MSS option of SYNs to this many bytes, which acts on the data
+// that flows against the SYN it is in. The least is what Linux sends with
+// (TCP_MIN_MSS, include/net/tcp.h).
+type MSSClamp int
+
+func (c MSSClamp) Says() string { return fmt.Sprintf("clamps the MSS to %d", int(c)) }
+
+func (MSSClamp) conflict(site) error { return nil }
+
+func (c MSSClamp) install(l *lane, _ site) { l.syn.active, l.syn.clamp = true, int(c) }
+
+// Strip takes TCP options out of SYNs. The ends agree on an option by the first SYN
+// and its answer: strip both directions, as middleboxes do. With "wscale" out of
+// the answer only, the ends would disagree about every window.
+type Strip []string
+
+func (s Strip) Says() string { return "strips " + strings.Join(s, ", ") + " from SYNs" }
+
+func (Strip) conflict(site) error { return nil }
+
+func (s Strip) install(l *lane, _ site) {
+	l.syn.active = true
+	for _, name := range s {
+		l.syn.strip[tcpOptions[name]] = true
+	}
 }
 
-func newSynRules(d Direction) synRules {
-	r := synRules{clamp: d.MSSClamp, any: d.MSSClamp > 0 || len(d.Strip) > 0}
-	for _, name := range d.Strip {
-		r.strip[tcpOptions[name]] = true
-	}
-	return r
+// synRules is what a middlebox does to the options of a SYN.
+type synRules struct {
+	active bool
+	clamp  int       // lower the MSS to this; 0: leave it
+	strip  [256]bool // by kind: replace by NOPs
 }
 
 // apply rewrites the options of p if it is a SYN, and says whether it did.
 func (r *synRules) apply(p *packet) bool {
-	if !r.any || !p.tcp {
+	if !r.active || !p.tcp {
 		return false
 	}
 	ip := p.ip()

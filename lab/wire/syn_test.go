@@ -45,7 +45,7 @@ func TestSynOptions(t *testing.T) {
 					if err := p.parse(buf); err != nil {
 						t.Fatal(err)
 					}
-					rules := newSynRules(tt.d)
+					rules := newLane(tt.d, 0, 1500).syn
 					if changed := rules.apply(&p); changed != tt.changed {
 						t.Errorf("IPv%d: changed %v, want %v", version, changed, tt.changed)
 					}
@@ -62,7 +62,7 @@ func TestSynOptions(t *testing.T) {
 		if err := p.parse(buf); err != nil {
 			t.Fatal(err)
 		}
-		rules := newSynRules(Direction{MSSClamp: 1000})
+		rules := newLane(Direction{MSSClamp: 1000}, 0, 1500).syn
 		if rules.apply(&p) {
 			t.Error("an ACK was rewritten")
 		}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+var wayNames = [2]string{"a to b", "b to a"}
+
 // Wire joins two TUN devices.
 type Wire struct {
 	carriers [2]*carrier
@@ -35,11 +37,11 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 	if mtu < 68 || mtu > 65535 {
 		return nil, fmt.Errorf("start wire: MTU %d is not between 68 and 65535", mtu)
 	}
-	if err := aToB.Check(mtu); err != nil {
-		return nil, fmt.Errorf("start wire: a to b: %w", err)
-	}
-	if err := bToA.Check(mtu); err != nil {
-		return nil, fmt.Errorf("start wire: b to a: %w", err)
+	rtt := aToB.Delay + bToA.Delay
+	for i, d := range []*Direction{&aToB, &bToA} {
+		for _, fault := range d.Faults(rtt, mtu) {
+			return nil, fmt.Errorf("start wire: %s: %w", wayNames[i], fault.Err)
+		}
 	}
 	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -125,18 +127,15 @@ func (w *Wire) shut(fdA, fdB int) error {
 	}
 	var errs []error
 	for i, c := range w.carriers {
-		name := [2]string{"a to b", "b to a"}[i]
 		if c.err != nil {
-			errs = append(errs, fmt.Errorf("wire %s stopped early: %w", name, c.err))
+			errs = append(errs, fmt.Errorf("wire %s stopped early: %w", wayNames[i], c.err))
 		}
-		if n := c.lane.count.failed.Load(); n > 0 {
-			errs = append(errs, fmt.Errorf("wire %s: %d segments could not be written: %w", name, n, c.writeErr))
+		if c.writeErr != nil {
+			errs = append(errs, fmt.Errorf("wire %s: %w", wayNames[i], c.writeErr))
 		}
-		if n := c.lane.count.malformed.Load(); n > 0 {
-			errs = append(errs, fmt.Errorf("wire %s: %d super-packets could not be understood", name, n))
-		}
-		if n := c.lane.count.overrun.Load(); n > 0 {
-			errs = append(errs, fmt.Errorf("wire %s: %d segments dropped because %d bytes were on their way", name, n, MaxInFlight))
+		stats := c.lane.stats()
+		for _, fault := range stats.Faults() {
+			errs = append(errs, fmt.Errorf("wire %s: %s", wayNames[i], fault))
 		}
 	}
 	return errors.Join(errs...)
