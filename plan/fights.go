@@ -54,9 +54,18 @@ func concerns(h *host.Facts, other host.Manager, changed []string) bool {
 	return err != nil || !slices.ContainsFunc(all.Tunables, func(t tunable.Tunable) bool { return named(t.Name) })
 }
 
-// remedies are what to do about others that set tunables, by a part of their name.
-var remedies = []struct{ name, do string }{
-	{"tuned", "write the plan as a profile of its own (--format tuned), so that TuneD sets it"},
+// AddRemedy says what to do about another program that sets tunables, by a part of
+// its name in small letters: the formats of package format add their own programs
+// when they are registered.
+func AddRemedy(name, do string) {
+	remedies = append([]other{{name, do}}, remedies...)
+}
+
+// other is a program that sets tunables by itself, and what to do about it.
+type other struct{ name, do string }
+
+// remedies are for those that no format writes plans for.
+var remedies = []other{
 	{"bpftune", "it stops tuning what somebody else sets, until it is started again; let either it or this plan have TCP's buffers"},
 	{"group policy", "a policy wins over local settings (Get-NetTCPSetting shows both); change it there, or nothing stays"},
 	{"heuristics", "netsh interface tcp set heuristics disabled keeps Windows from changing receive autotuning by itself"},
@@ -67,12 +76,9 @@ var remedies = []struct{ name, do string }{
 	{"netplan", "put what belongs to an interface into netplan's files"},
 	{"irqbalance", "it moves the interrupts of network cards again; it can be told to leave some alone (--banirq)"},
 	{"power-profiles", "it sets the CPU governor again; choose its profile performance (powerprofilesctl set performance)"},
-	{"ansible", "put the values into what it manages (--format ansible writes a play)"},
 	{"puppet", "put the values into what it manages"},
 	{"chef", "put the values into what it manages"},
 	{"salt", "put the values into what it manages"},
-	{"cloud-init", "put the values into its user data (--format cloud-init)"},
-	{"nix", "put the values into the system's configuration (--format nixos)"},
 	{"autotune", "it makes its tunables again at boot; change their description so that it leaves them alone"},
 }
 

@@ -37,10 +37,10 @@ func TestIntegrationAdvice(t *testing.T) {
 		t.Fatalf("%d commands, by hand %q, %+v", len(a.Commands), a.ByHand, strange)
 	}
 	files := []File{
-		text("commands", strings.Join(append(a.Commands, strange.Commands...), "\n")+"\n"),
-		text("unseen", RaiseUnseen("net.ipv4.tcp_wmem", 67108864)+"\n"),
-		text("name", strings.ReplaceAll(odd, `"`, "#")),
-		program("bin/rpc.nfsd", "#!/bin/sh\necho \"$@\" >/tmp/nfsd\n"),
+		hashComments.text("commands", strings.Join(append(a.Commands, strange.Commands...), "\n")+"\n"),
+		hashComments.text("unseen", RaiseUnseen("net.ipv4.tcp_wmem", 67108864)+"\n"),
+		hashComments.text("name", strings.ReplaceAll(odd, `"`, "#")),
+		hashComments.program("bin/rpc.nfsd", "#!/bin/sh\necho \"$@\" >/tmp/nfsd\n"),
 	}
 	out := inSandbox(t, files, `
 PATH=/plan/bin:$PATH

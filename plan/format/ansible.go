@@ -20,22 +20,25 @@ var (
 )
 
 // ansible is a play.
-var ansible = Format{
+var ansible = register(Format{
 	Name:  "ansible",
 	About: "an Ansible play",
+
+	Manager: "ansible", Remedy: "put the values into what it manages (--format ansible writes a play)",
+
 	For: func(h *host.Facts) bool { // its modules need Python there
 		return isUnix(h) && (h.OS != "solaris" || major(h.Version) >= 11)
 	},
 	Write: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore.yml", s.play(false,
+		return []File{hashComments.text("fullbore.yml", s.play(false,
 			"Run with: ansible-playbook -i INVENTORY fullbore.yml; with --check it only says what would change.",
 			"Sizes are only ever raised: what is larger already stays. Old values are written down on the host, in /var/lib/fullbore/ansible.json."))}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore-undo.yml", s.play(true,
+		return []File{hashComments.text("fullbore-undo.yml", s.play(true,
 			"Run with: ansible-playbook -i INVENTORY fullbore-undo.yml; puts back what fullbore.yml has set, where it is still so."))}, nil
 	}),
-}
+})
 
 // play writes a play: the settings as variables, then the tasks.
 func (s *sheet) play(undo bool, how ...string) string {
@@ -45,7 +48,7 @@ func (s *sheet) play(undo bool, how ...string) string {
 		}
 		return ""
 	})
-	w := &page{mark: "#"}
+	w := &page{comments: hashComments}
 	s.intro(w, how...)
 	if !undo {
 		s.leftOut(w)
@@ -74,13 +77,13 @@ func (s *sheet) pattern() string {
 	if name == "" || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") || name == "all" || name == "ungrouped" {
 		return `"{{ fullbore_host }}" # no inventory has the plan's name of it: say which with -e fullbore_host=NAME`
 	}
-	return yamlText(name)
+	return ansibleText(name)
 }
 
 // playSettings writes the settings. Each has commands of its own, so that the
 // tasks are the same for every system.
 func (s *sheet) playSettings(w *page) {
-	in := &page{mark: "      #"}
+	in := &page{comments: hashComments, indent: "      "}
 	empty := true
 	for i := range s.settings {
 		one := &s.settings[i]
@@ -94,13 +97,13 @@ func (s *sheet) playSettings(w *page) {
 		if k.file == "" && k.command == "" {
 			in.comment("It holds until the next boot; " + one.byHand(one.To) + ".")
 		}
-		in.line("      - name: ", yamlText(one.Tunable))
-		in.line("        value: ", yamlText(one.To))
-		in.line("        rising: ", yamlBool(one.entry.Rising))
-		in.line("        read: ", yamlText(one.exactRead()))
-		in.line("        live: ", yamlText(one.inShell(one.entry.Live, "FULLBORE_VALUE", "FULLBORE_ON")))
+		in.line("      - name: ", ansibleText(one.Tunable))
+		in.line("        value: ", ansibleText(one.To))
+		in.line("        rising: ", ansibleBool(one.entry.Rising))
+		in.line("        read: ", ansibleText(one.exactRead()))
+		in.line("        live: ", ansibleText(one.inShell(one.entry.Live, "FULLBORE_VALUE", "FULLBORE_ON")))
 		if k.command != "" {
-			in.line("        keep: ", yamlText(one.inShell(k.command, "FULLBORE_VALUE", "FULLBORE_ON")))
+			in.line("        keep: ", ansibleText(one.inShell(k.command, "FULLBORE_VALUE", "FULLBORE_ON")))
 		}
 	}
 	if empty {
@@ -121,26 +124,27 @@ func (s *sheet) playFiles(w *page) {
 	w.line("    fullbore_files:")
 	for _, file := range files {
 		w.line("      - path: ", file)
-		w.line("        mark: ", yamlText(marks(file)))
+		w.line("        mark: ", ansibleText(commentsOf(file).mark))
 		w.line("        lines:")
 		for i := range s.settings {
 			if one := &s.settings[i]; one.keeper(s.host).file == file {
 				before, after, ok := strings.Cut(one.keeper(s.host).line, "{value}")
 				if !ok {
-					w.line("          - text: ", yamlText(one.plainly(before, one.To)))
+					w.line("          - text: ", ansibleText(one.plainly(before, one.To)))
 					continue
 				}
-				w.line("          - name: ", yamlText(one.Tunable))
-				w.line("            value: ", yamlText(one.To))
-				w.line("            before: ", yamlText(one.plainly(before, one.To)))
-				w.line("            after: ", yamlText(one.plainly(after, one.To)))
+				w.line("          - name: ", ansibleText(one.Tunable))
+				w.line("            value: ", ansibleText(one.To))
+				w.line("            before: ", ansibleText(one.plainly(before, one.To)))
+				w.line("            after: ", ansibleText(one.plainly(after, one.To)))
 			}
 		}
 	}
 }
 
-// yamlText quotes a text that Ansible is not to take for a template.
-func yamlText(text string) string {
+// ansibleText writes a text as YAML of a playbook (PyYAML's YAML 1.1), with
+// Ansible's own tag that keeps it from being taken for a template.
+func ansibleText(text string) string {
 	if text != "" && isSafe(text) && !slices.Contains(yamlWords, strings.ToLower(text)) && strings.Trim(text, "0123456789.:-_") != "" {
 		return text
 	}
@@ -150,7 +154,7 @@ func yamlText(text string) string {
 // yamlWords are texts that YAML 1.1 takes for something else.
 var yamlWords = []string{"yes", "no", "on", "off", "true", "false", "null", "y", "n", "~"}
 
-func yamlBool(b bool) string {
+func ansibleBool(b bool) string {
 	if b {
 		return "true"
 	}

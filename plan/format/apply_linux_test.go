@@ -296,7 +296,7 @@ func TestIntegrationTunedUndo(t *testing.T) {
 	t.Parallel()
 	e := local()
 	e.host.Managers = examples()[0].host.Managers
-	files := append(written(t, tuned, e), program("bin/tuned-adm", "#!/bin/sh\nif [ $1 = active ]; then cat /tmp/active; else echo \"$*\" >>/tmp/asked; fi\n"))
+	files := append(written(t, tuned, e), hashComments.program("bin/tuned-adm", "#!/bin/sh\nif [ $1 = active ]; then cat /tmp/active; else echo \"$*\" >>/tmp/asked; fi\n"))
 	out := inSandbox(t, files, `
 export PATH=/plan/bin:$PATH
 mkdir -p /etc/tuned && cp -r fullbore /etc/tuned/
@@ -376,7 +376,7 @@ func TestIntegrationScriptOrder(t *testing.T) {
 		change("tcp_recv_hiwat", "49152", "37748736"),
 		change("tcp_max_buf", "1048576", "37748736"),
 		change("nfs:nfs3_bsize", "32768", "1048576"))
-	out := inSandbox(t, append(written(t, script, e), program("bin/ndd", ndd), program("bin/mdb", mdb)), `
+	out := inSandbox(t, append(written(t, script, e), hashComments.program("bin/ndd", ndd), hashComments.program("bin/mdb", mdb)), `
 export PATH=/plan/bin:$PATH
 mkdir /tmp/ndd; echo 1048576 >/tmp/ndd/tcp_max_buf; echo 49152 >/tmp/ndd/tcp_recv_hiwat
 printf '* the system\nset x=1\n' >/etc/system; chmod 640 /etc/system; cp /etc/system /tmp/system
@@ -414,7 +414,7 @@ func TestIntegrationScriptCommands(t *testing.T) {
 	t.Parallel()
 	e := made("illumos", "illumos", "5.11",
 		change("max_buf", "1048576", "37748736"), change("recv_buf", "128000", "37748736"), change("send_buf", "49152", "4194304"))
-	out := inSandbox(t, append(written(t, script, e), program("bin/ipadm", ipadmStandIn)), `
+	out := inSandbox(t, append(written(t, script, e), hashComments.program("bin/ipadm", ipadmStandIn)), `
 export PATH=/plan/bin:$PATH
 mkdir /tmp/ipadm; cd /tmp/ipadm
 for p in max_buf=1048576 recv_buf=128000 send_buf=49152; do echo ${p#*=} | tee ${p%=*}.standard >${p%=*}.CURRENT; done

@@ -13,12 +13,12 @@ func (s *sheet) bootScript(state string, how ...string) string {
 }
 
 // smf is a service of Solaris 10 and later, and of illumos.
-var smf = Format{
+var smf = register(Format{
 	Name:  "smf",
 	About: "a service of SMF, and the script that it runs at boot",
 	For:   func(h *host.Facts) bool { return h.OS == "illumos" || h.OS == "solaris" && major(h.Version) >= 10 },
 	Write: of(func(s *sheet) ([]File, error) {
-		w := &page{mark: "<!--", close: " -->", clean: inXML}
+		w := &page{comments: xmlComments}
 		w.line(`<?xml version="1.0"?>`)
 		w.line(`<!DOCTYPE service_bundle SYSTEM "/usr/share/lib/xml/dtd/service_bundle.dtd.1">`)
 		s.intro(w,
@@ -27,12 +27,12 @@ var smf = Format{
 			"The script's output is in the log that svcs -L names.")
 		w.WriteString(manifest)
 		return []File{
-			text("fullbore-settings.xml", w.String()),
-			program("fullbore-settings.sh", s.bootScript("smf", "Install as /lib/svc/method/fullbore-settings; fullbore-settings.xml says how.")),
+			xmlComments.text("fullbore-settings.xml", w.String()),
+			hashComments.program("fullbore-settings.sh", s.bootScript("smf", "Install as /lib/svc/method/fullbore-settings; fullbore-settings.xml says how.")),
 		}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{program("undo-smf.sh", s.undoBoot("smf", "undo-smf.sh",
+		return []File{hashComments.program("undo-smf.sh", s.undoBoot("smf", "undo-smf.sh",
 			"if svcs svc:/site/fullbore-settings:default >/dev/null 2>&1; then",
 			"\tsvcadm disable -s svc:/site/fullbore-settings:default",
 			"\tsvccfg delete -f svc:/site/fullbore-settings",
@@ -40,7 +40,7 @@ var smf = Format{
 			"rm -f /var/svc/manifest/site/fullbore-settings.xml /lib/svc/method/fullbore-settings",
 		))}, nil
 	}),
-}
+})
 
 // manifest is a service that runs once at boot, when the network is there and
 // before what serves on it (smf_method(7), service_bundle(5)). Its elements are
@@ -71,12 +71,12 @@ const manifest = `<service_bundle type="manifest" name="fullbore-settings">
 `
 
 // rc is a script of /etc/rc2.d.
-var rc = Format{
+var rc = register(Format{
 	Name:  "rc",
 	About: "a script of /etc/rc2.d, for systems without SMF",
 	For:   func(h *host.Facts) bool { return h.OS == "solaris" && major(h.Version) < 10 },
 	Write: of(func(s *sheet) ([]File, error) {
-		w := &page{mark: "#"}
+		w := &page{comments: hashComments}
 		w.line("#!/sbin/sh")
 		s.intro(w,
 			"Install fullbore-settings.sh as /etc/init.d/fullbore-settings.sh and this file as /etc/init.d/fullbore, both owned by root, mode 0755.",
@@ -84,16 +84,16 @@ var rc = Format{
 			"This is the Bourne shell, which does not understand the settings' script.")
 		w.WriteString(initScript)
 		return []File{
-			program("fullbore", w.String()),
-			program("fullbore-settings.sh", s.bootScript("rc", "Install as /etc/init.d/fullbore-settings.sh; the file fullbore says how.")),
+			hashComments.program("fullbore", w.String()),
+			hashComments.program("fullbore-settings.sh", s.bootScript("rc", "Install as /etc/init.d/fullbore-settings.sh; the file fullbore says how.")),
 		}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{program("undo-rc.sh", s.undoBoot("rc", "undo-rc.sh",
+		return []File{hashComments.program("undo-rc.sh", s.undoBoot("rc", "undo-rc.sh",
 			"rm -f /etc/rc2.d/S70fullbore /etc/init.d/fullbore /etc/init.d/fullbore-settings.sh",
 		))}, nil
 	}),
-}
+})
 
 const initScript = `case "$1" in
 start)
@@ -109,12 +109,12 @@ esac
 `
 
 // launchd is a LaunchDaemon of macOS.
-var launchd = Format{
+var launchd = register(Format{
 	Name:  "launchd",
 	About: "a LaunchDaemon, and the script that it runs at boot",
 	For:   func(h *host.Facts) bool { return h.OS == "macos" && !before(h.Version, 10, 4) },
 	Write: of(func(s *sheet) ([]File, error) {
-		w := &page{mark: "<!--", close: " -->", clean: inXML}
+		w := &page{comments: xmlComments}
 		w.line(`<?xml version="1.0" encoding="UTF-8"?>`)
 		w.line(`<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">`)
 		s.intro(w,
@@ -122,19 +122,19 @@ var launchd = Format{
 			"Then: launchctl load -w /Library/LaunchDaemons/fullbore.settings.plist")
 		w.WriteString(daemon)
 		return []File{
-			text("fullbore.settings.plist", w.String()),
-			program("fullbore-settings.sh", s.bootScript("launchd", "Install as /usr/local/sbin/fullbore-settings.sh; fullbore.settings.plist says how.")),
+			xmlComments.text("fullbore.settings.plist", w.String()),
+			hashComments.program("fullbore-settings.sh", s.bootScript("launchd", "Install as /usr/local/sbin/fullbore-settings.sh; fullbore.settings.plist says how.")),
 		}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{program("undo-launchd.sh", s.undoBoot("launchd", "undo-launchd.sh",
+		return []File{hashComments.program("undo-launchd.sh", s.undoBoot("launchd", "undo-launchd.sh",
 			"if [ -f /Library/LaunchDaemons/fullbore.settings.plist ]; then",
 			"\tlaunchctl unload -w /Library/LaunchDaemons/fullbore.settings.plist",
 			"fi",
 			"rm -f /Library/LaunchDaemons/fullbore.settings.plist /usr/local/sbin/fullbore-settings.sh",
 		))}, nil
 	}),
-}
+})
 
 const daemon = `<plist version="1.0">
 <dict>
@@ -162,6 +162,13 @@ func (s *sheet) undoBoot(state, name string, away ...string) string {
 		state: state, undo: true, first: away,
 	})
 }
+
+// xmlComments are closed on their own line.
+var xmlComments = &comments{mark: "<!--", close: " -->", clean: inXML, are: func(line string) bool {
+	inside, ok := strings.CutPrefix(line, "<!--")
+	_, after, closed := strings.Cut(inside, "--")
+	return ok && closed && after == ">"
+}}
 
 // inXML takes out of a comment what may not be in one: two hyphens in a row, or
 // one at its end (XML 1.0, 2.5). A blank follows every comment's text here.

@@ -1,5 +1,12 @@
 // Package format writes one host's part of a plan for the system and the tools
-// that are to carry it out, with its undo: one file a format.
+// that are to carry it out, with its undo: one file a format, which registers it.
+//
+// Its words: a sheet is what a plan comes to for one host. It has settings, each a
+// tunable with the one value that it is to have, and its entry in the catalogue;
+// and what is left out, each with the reason. A setting is live if it can be made
+// at once and read back; its keeper is what makes it outlive a boot: a line of a
+// file, or a command. A page is a file in the making, whose comments stay comments
+// whatever text is in them.
 //
 // What a format writes may be run as root, and much of what it is made from was
 // written by others: host names, reasons, names of interfaces and mounts. Text
@@ -9,8 +16,10 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fullbore/fullbore/host"
@@ -27,6 +36,10 @@ type Format struct {
 	// back. The host is the one whose changes are written.
 	Write func(*plan.Plan, *host.Facts) ([]File, error)
 	Undo  func(*plan.Plan, *host.Facts) ([]File, error)
+
+	General bool   // it needs nothing but the system itself, on most systems: help texts name it first
+	Manager string // the program that carries it out, if that sets tunables by itself too: part of host.Manager.Name, in small letters
+	Remedy  string // what to do where that program is on the host
 }
 
 // File is one file of a format.
@@ -34,20 +47,35 @@ type File struct {
 	Name string // relative, as it is to be called: "90-fullbore.conf"
 	Text string
 	Mode uint32 // permission bits: 0o644, or 0o755 for what is run
+
+	comments *comments // how its reader tells comments from the rest
 }
 
-// text and program are files that are read, and that are run.
-func text(name, text string) File    { return File{Name: name, Text: text, Mode: 0o644} }
-func program(name, text string) File { return File{Name: name, Text: text, Mode: 0o755} }
+// registered are the formats, as their files declare them.
+var registered []Format
 
-// All gives every format, in the order in which help texts name them.
-func All() []Format {
-	return []Format{
-		script, sysctl, ansible, tuned, cloudInit, nixOS, // Linux first, script everywhere but on Windows
-		sysctlConf, launchd,
-		ipadm, system, smf, rc,
-		powerShell, netsh,
+// register makes a format known, and what its program's manager is to be told
+// about. Each format's own file calls it, in its declaration.
+func register(f Format) Format {
+	registered = append(registered, f)
+	if f.Manager != "" {
+		plan.AddRemedy(f.Manager, f.Remedy)
 	}
+	return f
+}
+
+// All gives every format, in the order in which help texts name them: general
+// ones first, then by name.
+func All() []Format {
+	return slices.SortedFunc(slices.Values(registered), func(a, b Format) int {
+		if a.General != b.General {
+			if a.General {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
 }
 
 // Find gives a format by its name, and says which there are for the host if it

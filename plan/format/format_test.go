@@ -1,15 +1,22 @@
 package format
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/host/collector"
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/tunable"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // TestGolden holds every format's files for every host. The functions that
@@ -38,6 +45,7 @@ func TestGoldenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range examples() {
+		files = slices.DeleteFunc(files, func(file string) bool { return file == filepath.Join("testdata", "find.txt") })
 		for _, f := range All() {
 			name := filepath.Join("testdata", c.name+"-"+f.Name+".txt")
 			files = slices.DeleteFunc(files, func(file string) bool { return file == name && f.For(c.host) })
@@ -88,61 +96,157 @@ func indented(text, indent string) string {
 	return strings.Join(lines, "")
 }
 
+// TestFind holds which systems have which formats, and what is said where a name
+// is none of theirs: the golden file has one line a system.
 func TestFind(t *testing.T) {
-	linux, mac, nt4 := &host.Facts{OS: "linux", Version: "6.1"}, &host.Facts{OS: "macos", Version: "15"}, &host.Facts{OS: "plan9"}
-	if f, err := Find("tuned", linux); err != nil || f.Name != "tuned" {
-		t.Errorf("tuned for Linux: %v, %v", f, err)
-	}
-	for _, tc := range []struct {
-		name string
-		host *host.Facts
-		says string
-	}{
-		{"tuned", mac, `no format "tuned" for macos 15: there are script, ansible, launchd`},
-		{"", linux, `no format "" for linux 6.1: there are script, sysctl, ansible, tuned, cloud-init, nixos`},
-		{"script", nt4, "there is no format for plan9"},
-		{"script", nil, "facts of the host are missing"},
+	var says strings.Builder
+	for _, system := range []string{
+		"linux 2.4", "macos 10.3", "macos 10.4", "macos 10.9.5", "macos 10.10", "macos 15", "freebsd 14", "solaris 8", "solaris 10", "solaris 11.4", "illumos 5.11",
+		"windows 5.0", "windows 6.0", "windows 6.1", "windows 10.0.26100", "plan9 4",
 	} {
-		f, err := Find(tc.name, tc.host)
-		if err == nil || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%q: %v, %v, want an error that says %q", tc.name, f, err, tc.says)
+		os, version, _ := strings.Cut(system, " ")
+		h := &host.Facts{OS: os, Version: version}
+		_, err := Find("", h)
+		if err == nil {
+			t.Fatalf("%s: a format has no name", system)
+		}
+		fmt.Fprintln(&says, err)
+		for _, f := range All() {
+			found, err := Find(f.Name, h)
+			if f.For(h) != (err == nil) || err == nil && found.Name != f.Name {
+				t.Errorf("%s: %s is found as %v, %v", system, f.Name, found, err)
+			}
+		}
+	}
+	golden.Check(t, "find.txt", says.String())
+	if _, err := Find("script", nil); !errors.Is(err, errNoHost) {
+		t.Errorf("for no host: %v", err)
+	}
+}
+
+// TestRegistered: every format says all that others read of it.
+func TestRegistered(t *testing.T) {
+	all := All()
+	if len(all) < 10 || len(all) != len(registered) {
+		t.Errorf("%d formats, %d registered", len(all), len(registered))
+	}
+	names := map[string]bool{}
+	for _, f := range all {
+		switch {
+		case f.Name == "" || f.About == "" || f.For == nil || f.Write == nil || f.Undo == nil:
+			t.Errorf("format %q leaves out its name, what it is, for whom, or how it is written or undone", f.Name)
+		case names[f.Name]:
+			t.Errorf("two formats are called %s", f.Name)
+		case (f.Manager == "") != (f.Remedy == "") || f.Manager != strings.ToLower(f.Manager):
+			t.Errorf("%s: a manager in small letters and what to do about it go together: %q, %q", f.Name, f.Manager, f.Remedy)
+		case !slices.ContainsFunc(examples(), func(e example) bool { return f.For(e.host) }):
+			t.Errorf("%s: no example's host has it", f.Name)
+		}
+		names[f.Name] = true
+	}
+}
+
+// TestRemedies: a plan for a host where a format's program sets tunables says so,
+// and what to do about that, in the format's words.
+func TestRemedies(t *testing.T) {
+	for _, f := range All() {
+		if f.Manager == "" {
+			continue
+		}
+		h, err := collector.Assume("linux6.1", 16<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Managers = []host.Manager{{Name: strings.ToUpper(f.Manager)}}
+		p := plan.Make(plan.Input{Path: plan.Given(unit.Gbps, 100*time.Millisecond, 1500), Receiver: h, OneEnd: true})
+		if !slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, f.Remedy) }) {
+			t.Errorf("%s: no note says %q: %q", f.Name, f.Remedy, p.Notes)
 		}
 	}
 }
 
-// TestFor holds which systems have which formats.
-func TestFor(t *testing.T) {
-	for system, want := range map[string]string{
-		"linux 2.4":          "script sysctl ansible tuned cloud-init nixos",
-		"macos 10.3":         "script ansible sysctl.conf",
-		"macos 10.4":         "script ansible sysctl.conf launchd",
-		"macos 10.9.5":       "script ansible sysctl.conf launchd",
-		"macos 10.10":        "script ansible launchd",
-		"macos 15":           "script ansible launchd",
-		"freebsd 14":         "script ansible sysctl.conf",
-		"solaris 8":          "script system rc",
-		"solaris 10":         "script system smf",
-		"solaris 11.4":       "script ansible ipadm system smf",
-		"illumos 5.11":       "script ansible ipadm system smf",
-		"windows 5.0":        "netsh",
-		"windows 6.0":        "netsh",
-		"windows 6.1":        "powershell netsh",
-		"windows 10.0.26100": "powershell netsh",
-	} {
-		var names []string
-		os, version, _ := strings.Cut(system, " ")
+// TestComments: what a kind of comment writes is one to its reader, and what ends
+// it is not.
+func TestComments(t *testing.T) {
+	for _, e := range examples() {
 		for _, f := range All() {
-			if f.For(&host.Facts{OS: os, Version: version}) {
-				names = append(names, f.Name)
+			if !f.For(e.host) {
+				continue
 			}
-			if f.About == "" || f.Name == "" {
-				t.Errorf("format %+v says nothing of itself", f)
+			for _, file := range written(t, f, e) {
+				c := file.comments
+				if c == nil {
+					t.Fatalf("%s: %s does not say how it has comments", f.Name, file.Name)
+				}
+				if !c.are(c.mark+" text"+c.close) || c.are("text") || c.are("") {
+					t.Errorf("%s: %s does not know its own comments", f.Name, file.Name)
+				}
+				if c.close != "" && c.are(c.mark+" text"+c.close+" more") {
+					t.Errorf("%s: %s goes on behind a comment", f.Name, file.Name)
+				}
 			}
-		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%s: %s, want %s", system, got, want)
 		}
 	}
+}
+
+// TestDocs: docs/formats.md has a row for each format, which names its files, and
+// no others; and says of each what it was tried with.
+func TestDocs(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "formats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, tried := map[string]string{}, ""
+	table := 0
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(line, "|")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			continue
+		case strings.HasPrefix(line, "| format |"):
+			table++
+		case table == 1 && !strings.HasPrefix(line, "|---"):
+			rows[strings.Trim(cells[1], " `")] = line
+		case table == 2:
+			tried += cells[1]
+		}
+	}
+	for _, f := range All() {
+		row, ok := rows[f.Name]
+		if !ok {
+			t.Errorf("docs/formats.md has no row for %s", f.Name)
+			continue
+		}
+		delete(rows, f.Name)
+		if !strings.Contains(tried, "`"+f.Name+"`") {
+			t.Errorf("docs/formats.md does not say what %s was tried with", f.Name)
+		}
+		for _, e := range examples() {
+			if !f.For(e.host) {
+				continue
+			}
+			if !strings.Contains(row, named(e.host)) {
+				t.Errorf("docs/formats.md does not say that %s is for %s", f.Name, named(e.host))
+			}
+			for _, file := range written(t, f, e) {
+				if !strings.Contains(row, file.Name) && !strings.Contains(row, path.Base(file.Name)) {
+					t.Errorf("docs/formats.md does not name the file %s of %s", file.Name, f.Name)
+				}
+			}
+		}
+	}
+	for name := range rows {
+		t.Errorf("docs/formats.md has a row for %s, which is no format", name)
+	}
+}
+
+// named is a host's system as the documents call it.
+func named(h *host.Facts) string {
+	s, err := tunable.Of(h.OS)
+	if err != nil {
+		return h.OS
+	}
+	return s.Title
 }
 
 // TestNothing: a plan with nothing for the host is said to be one.

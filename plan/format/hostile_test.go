@@ -1,7 +1,6 @@
 package format
 
 import (
-	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -18,22 +17,7 @@ import (
 func uncommented(f File) string {
 	var out strings.Builder
 	for line := range strings.Lines(f.Text) {
-		start := strings.TrimLeft(line, " \t")
-		comment := false
-		switch path.Ext(f.Name) {
-		case ".xml", ".plist": // in one line each: what is after the comment counts
-			if strings.HasPrefix(start, "<!--") {
-				_, after, closed := strings.Cut(start[4:], "--")
-				comment = closed && after == ">\n"
-			}
-		case ".cmd":
-			comment = strings.HasPrefix(start, "rem ") && !strings.ContainsAny(start, "%!^&|<>\"") || start == "rem\r\n"
-		case "":
-			comment = strings.HasPrefix(start, "#") || strings.HasPrefix(start, "* ") && f.Name == "etc-system"
-		default:
-			comment = strings.HasPrefix(start, "#") && start != "#cloud-config\n"
-		}
-		if !comment {
+		if !f.comments.are(strings.TrimSpace(line)) {
 			out.WriteString(line)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // ipadm is the commands that keep properties, in their order: for a terminal, or
 // sh -e. The format script does the same with more care.
-var ipadm = Format{
+var ipadm = register(Format{
 	Name:  "ipadm",
 	About: "commands of ipadm and dladm",
 	For:   func(h *host.Facts) bool { return h.OS == "illumos" || h.OS == "solaris" && major(h.Version) >= 11 },
@@ -22,7 +22,7 @@ var ipadm = Format{
 			w.line(one.command(one.entry.Persist, one.To))
 		}
 		s.leftOut(w)
-		return []File{program("ipadm.sh", w.String())}, nil
+		return []File{hashComments.program("ipadm.sh", w.String())}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		s = s.split(s.notIpadm)
@@ -40,12 +40,12 @@ var ipadm = Format{
 				w.line(one.command(one.entry.Persist, one.From))
 			}
 		}
-		return []File{program("undo-ipadm.sh", w.String())}, nil
+		return []File{hashComments.program("undo-ipadm.sh", w.String())}, nil
 	}),
-}
+})
 
 func (s *sheet) commands(how ...string) *page {
-	w := &page{mark: "#"}
+	w := &page{comments: hashComments}
 	w.line("#!/bin/sh")
 	s.intro(w, how...)
 	w.line("set -e")

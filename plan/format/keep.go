@@ -56,10 +56,11 @@ func (s *setting) byHand(value string) string {
 	return "to keep it: " + s.plainly(s.entry.Persist, value)
 }
 
-// marks gives what a comment of a file begins with.
-func marks(file string) string {
+// commentsOf gives how the comments of a file are written that others have lines
+// in too.
+func commentsOf(file string) *comments {
 	if file == systemFile {
-		return "*"
+		return systemComments
 	}
-	return "#"
+	return hashComments
 }

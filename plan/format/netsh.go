@@ -8,7 +8,7 @@ import (
 
 // netsh is a batch file of netsh and reg, for every Windows from 2000 on. (On
 // 2000, reg comes with the Support Tools.)
-var netsh = Format{
+var netsh = register(Format{
 	Name:  "netsh",
 	About: "a batch file of netsh and reg",
 	For:   func(h *host.Facts) bool { return h.OS == "windows" },
@@ -48,11 +48,11 @@ var netsh = Format{
 		}
 		return []File{s.endBatch(w, "fullbore-undo.cmd")}, nil
 	}),
-}
+})
 
 // batch begins a batch file.
 func (s *sheet) batch(how ...string) *page {
-	w := &page{mark: "rem", clean: inBatch}
+	w := &page{comments: batchComments}
 	w.line("@echo off")
 	s.intro(w, how...)
 	return w
@@ -66,7 +66,7 @@ func (s *sheet) endBatch(w *page, name string) File {
 	w.line(":failed")
 	w.line("echo The command before failed: see what it says. Settings need an administrator. 1>&2")
 	w.line("exit /b 1")
-	return program(name, strings.ReplaceAll(w.String(), "\n", "\r\n"))
+	return batchComments.program(name, strings.ReplaceAll(w.String(), "\n", "\r\n"))
 }
 
 // notBatch says why a setting cannot be a line of a batch file.
@@ -85,11 +85,19 @@ func notBatch(s *setting) string {
 	return ""
 }
 
+// batchComments are remarks, in which the command processor acts on some signs.
+var batchComments = &comments{mark: "rem", clean: inBatch, are: func(line string) bool {
+	return (line == "rem" || strings.HasPrefix(line, "rem ")) && !strings.ContainsAny(line, batchSigns)
+}}
+
+// batchSigns are what the command processor acts on even in remarks.
+const batchSigns = "%!^&|<>\""
+
 // inBatch takes out of a remark what the command processor acts on even there.
 func inBatch(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case strings.ContainsRune("%!^&|<>\"", r):
+		case strings.ContainsRune(batchSigns, r):
 			return '\''
 		case r < ' ' || r > '~':
 			return '?'

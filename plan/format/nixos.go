@@ -6,18 +6,21 @@ import (
 )
 
 // nixOS is a module of NixOS.
-var nixOS = Format{
+var nixOS = register(Format{
 	Name:  "nixos",
 	About: "a module of NixOS",
-	For:   isLinux,
+
+	Manager: "nix", Remedy: "put the values into the system's configuration (--format nixos)",
+
+	For: isLinux,
 	Write: of(func(s *sheet) ([]File, error) {
 		s = s.split(s.notInFile(sysctlFile))
-		w := &page{mark: "#"}
+		w := &page{comments: hashComments}
 		s.intro(w, "Add it to imports in /etc/nixos/configuration.nix, then: nixos-rebuild switch",
 			"It sets what it says: where a value has been raised since the plan was made, take its line out.")
 		w.line("{ ... }:")
 		w.line("{")
-		inner := &page{mark: "  #"}
+		inner := &page{comments: hashComments, indent: "  "}
 		for _, one := range s.settings {
 			inner.blank()
 			one.about(inner)
@@ -26,16 +29,16 @@ var nixOS = Format{
 		s.leftOut(inner)
 		w.WriteString(strings.TrimPrefix(inner.String(), "\n"))
 		w.line("}")
-		return []File{text("fullbore.nix", w.String())}, nil
+		return []File{hashComments.text("fullbore.nix", w.String())}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		s = s.split(s.notInFile(sysctlFile))
-		return []File{program("undo-nixos.sh", s.script(scriptKind{
+		return []File{hashComments.program("undo-nixos.sh", s.script(scriptKind{
 			how:   []string{"As root, after taking fullbore.nix out of imports and nixos-rebuild switch: sh undo-nixos.sh puts back what is still as the module set it."},
 			state: "nixos", undo: true, plan: true,
 		}))}, nil
 	}),
-}
+})
 
 // nixValue is a number where the value is one: NixOS takes nothing else for
 // net.core.rmem_max and wmem_max (nixos/modules/config/sysctl.nix).

@@ -18,20 +18,20 @@ var windowsEngine string
 
 // powerShell is a script for Windows PowerShell 4.0 and later, which Windows 8.1
 // and Server 2012 R2 come with, and Windows 7 and Server 2008 R2 can have.
-var powerShell = Format{
+var powerShell = register(Format{
 	Name:  "powershell",
 	About: "a PowerShell script that sets, keeps, and undoes",
 	For:   func(h *host.Facts) bool { return h.OS == "windows" && !before(h.Version, 6, 1) },
 	Write: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore.ps1", s.powerShell(false,
+		return []File{asciiComments.text("fullbore.ps1", s.powerShell(false,
 			"As administrator: powershell -ExecutionPolicy Bypass -File fullbore.ps1 sets them, to outlive a boot; with -Undo it puts back what is still as it set it.",
 			"Sizes are only ever raised: what is larger already stays. Old values are written down in %ProgramFiles%\\fullbore\\powershell.json."))}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{text("fullbore-undo.ps1", s.powerShell(true,
+		return []File{asciiComments.text("fullbore-undo.ps1", s.powerShell(true,
 			"As administrator: powershell -ExecutionPolicy Bypass -File fullbore-undo.ps1 puts back what fullbore.ps1 has set, where it is still so."))}, nil
 	}),
-}
+})
 
 // powerShell writes the script. It is all ASCII, since Windows PowerShell reads
 // anything else by the code page of the host.
@@ -42,7 +42,7 @@ func (s *sheet) powerShell(undo bool, how ...string) string {
 		}
 		return ""
 	})
-	w := &page{mark: "#", clean: ascii}
+	w := &page{comments: asciiComments}
 	w.line("#Requires -Version 4.0")
 	w.line("#Requires -RunAsAdministrator")
 	s.intro(w, how...)
@@ -53,7 +53,7 @@ func (s *sheet) powerShell(undo bool, how ...string) string {
 		w.line("param([switch]$Undo)")
 	}
 	w.line("$settings = @(")
-	in := &page{mark: "    #", clean: ascii}
+	in := &page{comments: asciiComments, indent: "    "}
 	for i := range s.settings {
 		one := &s.settings[i]
 		one.about(in)
@@ -197,6 +197,12 @@ func psStrings(texts []string) string {
 	}
 	return strings.Join(quoted, ", ")
 }
+
+// asciiComments are PowerShell's, in a file that is all ASCII. What the script
+// requires is no comment (about_Requires).
+var asciiComments = &comments{mark: "#", clean: ascii, are: func(line string) bool {
+	return strings.HasPrefix(line, "#") && !strings.HasPrefix(strings.ToLower(line), "#requires")
+}}
 
 // ascii replaces what is not.
 func ascii(text string) string {

@@ -8,12 +8,13 @@ import (
 
 // script makes the settings at once, and has them outlive a boot where a file or
 // a command of the system does that.
-var script = Format{
-	Name:  "script",
-	About: "a shell script that sets, keeps, and undoes",
-	For:   isUnix,
+var script = register(Format{
+	Name:    "script",
+	About:   "a shell script that sets, keeps, and undoes",
+	General: true,
+	For:     isUnix,
 	Write: of(func(s *sheet) ([]File, error) {
-		return []File{program("fullbore.sh", s.script(scriptKind{
+		return []File{hashComments.program("fullbore.sh", s.script(scriptKind{
 			how: []string{
 				"As root: " + s.shell() + " fullbore.sh sets them and has them outlive a boot; fullbore.sh --undo puts back what is still as it set it.",
 				"Sizes are only ever raised: what is larger already stays. Old values are written down in /var/lib/fullbore/script.values.",
@@ -22,12 +23,12 @@ var script = Format{
 		}))}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
-		return []File{program("fullbore-undo.sh", s.script(scriptKind{
+		return []File{hashComments.program("fullbore-undo.sh", s.script(scriptKind{
 			how:   []string{"As root: " + s.shell() + " fullbore-undo.sh puts back what fullbore.sh has set, where it is still so."},
 			state: "script", keeps: true, undo: true,
 		}))}, nil
 	}),
-}
+})
 
 func isUnix(h *host.Facts) bool {
 	return slices.Contains([]string{"linux", "macos", "freebsd", "solaris", "illumos"}, h.OS)

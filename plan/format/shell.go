@@ -33,7 +33,7 @@ type scriptKind struct {
 // what is live, or what it keeps, can be in it.
 func (s *sheet) script(kind scriptKind) string {
 	s = s.split(func(one *setting) string { return one.notInScript(kind, s) })
-	w := &page{mark: "#"}
+	w := &page{comments: hashComments}
 	w.line("#!", s.shell())
 	s.intro(w, kind.how...)
 	if !kind.undo { // what was never set need not be taken back
@@ -158,7 +158,7 @@ func (s *setting) live() bool { return s.entry.Live != "" && s.entry.Read != "" 
 func (s *sheet) writeSettings(w *page, kind scriptKind) {
 	w.blank()
 	w.line("settings() {")
-	body := &page{mark: "\t#"}
+	body := &page{comments: hashComments, indent: "\t"}
 	for i, one := range s.settings {
 		one.about(body)
 		k := one.keeper(s.host)
@@ -192,7 +192,7 @@ func (s *sheet) writeUndo(w *page, kind scriptKind) {
 		switch one := &s.settings[i]; {
 		case !one.live():
 		case kind.plan && one.entry.Check(one.From) != nil:
-			c := &page{mark: "\t#"}
+			c := &page{comments: hashComments, indent: "\t"}
 			c.comment(one.Tunable + " stays as it is: " + one.noOldValue())
 			w.WriteString(c.String())
 		case kind.plan:
@@ -298,7 +298,7 @@ func (s *sheet) writeMain(w *page, kind scriptKind) {
 	puts := func() {
 		for i, file := range s.files() {
 			if kind.keeps {
-				w.line("\tput ", strconv.Itoa(i+1), " ", shellWord(file), " '", marks(file), "'")
+				w.line("\tput ", strconv.Itoa(i+1), " ", shellWord(file), " '", commentsOf(file).mark, "'")
 			}
 		}
 	}

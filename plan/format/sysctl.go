@@ -5,24 +5,24 @@ import (
 )
 
 // sysctl is a file of sysctl.d(5).
-var sysctl = Format{
+var sysctl = register(Format{
 	Name:  "sysctl",
 	About: "a file of sysctl.d",
 	For:   isLinux,
 	Write: of(func(s *sheet) ([]File, error) {
 		s = s.split(s.notInFile(sysctlFile))
-		w := &page{mark: "#"}
+		w := &page{comments: hashComments}
 		w.line("# ", beginMark)
 		s.intro(w, "Install as "+sysctlFile+"; load with: sysctl -p "+sysctlFile)
 		s.writeLines(w)
 		s.leftOut(w)
 		w.line("# ", endMark)
-		return []File{text("90-fullbore.conf", w.String())}, nil
+		return []File{hashComments.text("90-fullbore.conf", w.String())}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		return []File{s.undoLines("undo-sysctl.sh", "sysctl", sysctlFile)}, nil
 	}),
-}
+})
 
 // What is between these two comments of a file is ours, and an undo takes it out.
 const (

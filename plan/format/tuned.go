@@ -6,13 +6,16 @@ import (
 )
 
 // tuned is a profile of TuneD.
-var tuned = Format{
+var tuned = register(Format{
 	Name:  "tuned",
 	About: "a profile of TuneD",
-	For:   isLinux,
+
+	Manager: "tuned", Remedy: "write the plan as a profile of its own (--format tuned), so that TuneD sets it",
+
+	For: isLinux,
 	Write: of(func(s *sheet) ([]File, error) {
 		s = s.split(notTuned)
-		w := &page{mark: "#"}
+		w := &page{comments: hashComments}
 		s.intro(w, "Install as /etc/tuned/fullbore/tuned.conf; use with: tuned-adm profile fullbore",
 			"TuneD puts back what it found when the profile changes. It sets what it says: triplets that have been raised since the plan was made, it lowers.")
 		s.leftOut(w)
@@ -36,7 +39,7 @@ var tuned = Format{
 				w.line(option.name, "=", strings.Join(option.values, " "))
 			}
 		}
-		return []File{text("fullbore/tuned.conf", w.String())}, nil
+		return []File{hashComments.text("fullbore/tuned.conf", w.String())}, nil
 	}),
 	Undo: of(func(s *sheet) ([]File, error) {
 		s.settings, s.left = s.split(notTuned).settings, nil
@@ -50,9 +53,9 @@ var tuned = Format{
 		w.line("fi")
 		w.line("rm -f /etc/tuned/fullbore/tuned.conf")
 		w.line("if [ -d /etc/tuned/fullbore ]; then rmdir /etc/tuned/fullbore; fi")
-		return []File{program("undo-tuned.sh", w.String())}, nil
+		return []File{hashComments.program("undo-tuned.sh", w.String())}, nil
 	}),
-}
+})
 
 // profile is TuneD's in use, "" if it is not known.
 func (s *sheet) profile() string {
