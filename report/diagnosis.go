@@ -9,7 +9,6 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
-	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -42,39 +41,6 @@ func Diagnosis(w io.Writer, x *examine.Examination, style Style) {
 	s.row("more", "fullbore diagnose --explain "+d.Verdict.Cause)
 	s.row("traffic", fmt.Sprintf("%.1f s of transfers, %v", x.Spent.Time.Seconds(), unit.Size(x.Spent.Bytes)))
 }
-
-// sheet is a report with labels in its left column.
-type sheet struct {
-	w     io.Writer
-	style Style
-}
-
-// labels is the width of the left column.
-const labels = 11
-
-// row writes text beside a label. What another host said must not act on this
-// terminal.
-func (s *sheet) row(label, text string) { s.marked(label, text, nil) }
-
-func (s *sheet) marked(label, text string, mark func(string) string) {
-	for i, line := range printable.Wrap(printable.Line(text), columns-labels) {
-		if i > 0 {
-			label = ""
-		}
-		if mark != nil {
-			line = mark(line)
-		}
-		s.line(label, line)
-	}
-}
-
-// line writes one that is safe to show and fits.
-func (s *sheet) line(label, text string) {
-	padded := fmt.Sprintf("%-*s", labels, label)
-	fmt.Fprintln(s.w, strings.TrimRight(strings.Replace(padded, label, s.style.faint(label), 1)+text, " "))
-}
-
-func (s *sheet) gap() { fmt.Fprintln(s.w) }
 
 func (s *sheet) verdict(f diagnose.Finding) {
 	s.gap()

@@ -22,15 +22,15 @@ func Run(w io.Writer, r *experiment.Run, name string) {
 
 // Repeated writes what several runs came to.
 func Repeated(w io.Writer, r *experiment.Repeat) {
-	t := &table{w: w}
-	t.row("goodput", fmt.Sprintf("%s (%s)", middle(&r.Goodput, rate), unit.Count(r.Runs, "run")))
+	t := &sheet{w: w}
+	t.entry("goodput", fmt.Sprintf("%s (%s)", middle(&r.Goodput, rate), unit.Count(r.Runs, "run")))
 	if r.Settled != nil && !*r.Settled {
 		t.text(fmt.Sprintf("not settled: the interval was to lie within %s", unit.Percent(r.UntilCI)))
 	}
 	label := "CPU"
 	for _, m := range experiment.Measures {
 		if v := m.Middle(&r.Summary); v != nil {
-			t.row(label, fmt.Sprintf("%s: %s", m.Name, middle(v, cpuSeconds)))
+			t.entry(label, fmt.Sprintf("%s: %s", m.Name, middle(v, cpuSeconds)))
 			label = ""
 		}
 	}
@@ -51,12 +51,12 @@ func middle(m *experiment.Middle, value func(float64) string) string {
 // have the same order again.
 func Compared(w io.Writer, d *experiment.ABDocument) {
 	c := d.Comparison
-	t := &table{w: w}
+	t := &sheet{w: w}
 	for _, v := range []struct {
 		name, args string
 		s          *experiment.Summary
 	}{{"A", d.A.Args, &c.A}, {"B", d.B.Args, &c.B}} {
-		t.row(v.name, fmt.Sprintf("%s: %s", arguments(v.args), middle(&v.s.Goodput, rate)))
+		t.entry(v.name, fmt.Sprintf("%s: %s", arguments(v.args), middle(&v.s.Goodput, rate)))
 		var costs []string
 		for _, m := range experiment.Measures {
 			if value := m.Middle(v.s); value != nil {
@@ -67,11 +67,11 @@ func Compared(w io.Writer, d *experiment.ABDocument) {
 			t.text("CPU-s/GB: " + strings.Join(costs, ", "))
 		}
 	}
-	t.row("goodput", c.Goodput.Says)
+	t.entry("goodput", c.Goodput.Says)
 	for i, p := range c.Processor {
-		t.row(first(i, "CPU"), fmt.Sprintf("%s: %s", p.Name, p.Says))
+		t.entry(first(i, "CPU"), fmt.Sprintf("%s: %s", p.Name, p.Says))
 	}
-	t.row("order", fmt.Sprintf("%s, seed %d", d.Order, d.Seed))
+	t.entry("order", fmt.Sprintf("%s, seed %d", d.Order, d.Seed))
 }
 
 func arguments(args string) string {

@@ -88,7 +88,7 @@ type manual struct {
 }
 
 func (m *manual) title(name, says string) {
-	m.lines("", "", name+": "+says, m.style.bold)
+	m.lines("", name+": "+says, m.style.bold)
 	fmt.Fprintln(m.w)
 }
 
@@ -96,7 +96,7 @@ func (m *manual) heading(text string) {
 	fmt.Fprintf(m.w, "\n%s\n", m.style.bold(text))
 }
 
-func (m *manual) paragraph(text string) { m.lines("  ", "  ", text, nil) }
+func (m *manual) paragraph(text string) { m.lines("  ", text, nil) }
 
 func (m *manual) verbatim(text string) {
 	for line := range strings.Lines(text) {
@@ -110,7 +110,7 @@ func (m *manual) item(term, says string) {
 	if says != "" {
 		term += ": " + says
 	}
-	m.lines("  - ", "    ", term, nil)
+	m.lines("  - ", term, nil)
 }
 
 func (m *manual) command(run, where, says string) {
@@ -118,19 +118,16 @@ func (m *manual) command(run, where, says string) {
 		where = m.style.faint("    " + where)
 	}
 	fmt.Fprintf(m.w, "  %s%s\n", run, where)
-	m.lines("    ", "    ", says, nil)
+	m.lines("    ", says, nil)
 }
 
-// lines writes a paragraph with something before its first line and the others.
-func (m *manual) lines(first, other, text string, mark func(string) string) {
-	for i, line := range printable.Wrap(text, columns-len(other)) {
+// lines writes a paragraph behind what it begins with.
+func (m *manual) lines(begin, text string, mark func(string) string) {
+	for _, line := range printable.Hang(begin, text, columns) {
 		if mark != nil {
 			line = mark(line)
 		}
-		if i > 0 {
-			first = other
-		}
-		fmt.Fprintln(m.w, first+line)
+		fmt.Fprintln(m.w, line)
 	}
 }
 

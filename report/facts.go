@@ -14,11 +14,11 @@ import (
 
 // Facts writes what is known of a host.
 func Facts(w io.Writer, f *host.Facts) {
-	t := &table{w: w}
-	t.row("host", describeHost(f))
-	t.row("machine", describeMachine(f))
+	t := &sheet{w: w}
+	t.entry("host", describeHost(f))
+	t.entry("machine", describeMachine(f))
 	if f.Forwards {
-		t.row("role", "forwards packets: a router or firewall is not tuned")
+		t.entry("role", "forwards packets: a router or firewall is not tuned")
 	}
 	for i, n := range f.Interfaces {
 		state := "down"
@@ -32,7 +32,7 @@ func Facts(w io.Writer, f *host.Facts) {
 				speed += " (fixed)"
 			}
 		}
-		t.row(first(i, "interfaces"), fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)+particular(n)+addresses(n))
+		t.entry(first(i, "interfaces"), fmt.Sprintf("%s: %s, MTU %d, %s", n.Name, state, n.MTU, speed)+particular(n)+addresses(n))
 	}
 	fixed := map[string]bool{}
 	for _, name := range f.ReadOnly {
@@ -53,11 +53,11 @@ func Facts(w io.Writer, f *host.Facts) {
 		if fixed[name] {
 			note = "  (cannot be set here)"
 		}
-		t.row(first(rows, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
+		t.entry(first(rows, "tunables"), fmt.Sprintf("%s = %s%s", name, f.Tunables[name], note))
 		rows++
 	}
 	for _, instance := range slices.Sorted(maps.Keys(of)) {
-		t.row(first(rows, "tunables"), fmt.Sprintf("of %s: %s", instance, strings.Join(of[instance], ", ")))
+		t.entry(first(rows, "tunables"), fmt.Sprintf("of %s: %s", instance, strings.Join(of[instance], ", ")))
 		rows++
 	}
 	for i, m := range f.Managers {
@@ -65,10 +65,10 @@ func Facts(w io.Writer, f *host.Facts) {
 		if m.Sets != "" {
 			text += ": " + m.Sets
 		}
-		t.row(first(i, "managers"), text)
+		t.entry(first(i, "managers"), text)
 	}
 	if !f.CanChange {
-		t.row("changes", "not possible"+because(f.WhyNot))
+		t.entry("changes", "not possible"+because(f.WhyNot))
 	}
 }
 

@@ -16,28 +16,28 @@ import (
 // goodput, why less was received than sent, what the flows went through, and
 // what it cost both processors; verbose: everything that is known.
 func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
-	t := &table{w: w}
+	t := &sheet{w: w}
 	for _, d := range r.Spec.Directions() {
 		f := r.Figures(d)
-		t.row("goodput", goodput(r, &f))
+		t.entry("goodput", goodput(r, &f))
 		if f.Datagrams == nil {
 			t.text(f.Difference.Says)
 		} else {
-			t.row("lost", lost(f.Datagrams))
-			t.row("offered", offered(&r.Spec))
+			t.entry("lost", lost(f.Datagrams))
+			t.entry("offered", offered(&r.Spec))
 		}
 		if f.Repeated != nil {
-			t.row("sent again", again(f.Repeated))
+			t.entry("sent again", again(f.Repeated))
 		}
 		if says := latency(&f); says != "" {
-			t.row("RTT", says)
+			t.entry("RTT", says)
 		}
 		if f.Waited != nil {
-			t.row("waited for", fmt.Sprintf("receiver's window %s, send buffer %s, path %s of the time; %s idle",
+			t.entry("waited for", fmt.Sprintf("receiver's window %s, send buffer %s, path %s of the time; %s idle",
 				unit.Percent(f.Waited.Window), unit.Percent(f.Waited.Buffer), unit.Percent(f.Waited.Path), unit.Percent(f.Waited.Idle)))
 		}
 		if a := cmp.Or(f.SenderACKs, f.ReceiverACKs); a != nil && a.Back > 0 {
-			t.row("ACKs", fmt.Sprintf("one for %.3g segments", a.Ratio))
+			t.entry("ACKs", fmt.Sprintf("one for %.3g segments", a.Ratio))
 		}
 		way(t, &f)
 		if verbose {
@@ -46,18 +46,18 @@ func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
 		}
 	}
 	if says := smallFlow(r.Small()); says != "" {
-		t.row("small flow", says)
+		t.entry("small flow", says)
 	}
 	ends := []*bulk.End{&r.Client, &r.Server}
 	for i, e := range ends {
-		t.row(first(i, "CPU"), fmt.Sprintf("%s: %s", endName(r, e), cost(r.Cost(e))))
+		t.entry(first(i, "CPU"), fmt.Sprintf("%s: %s", endName(r, e), cost(r.Cost(e))))
 		if verbose && e.CPU.Quota > 0 {
 			t.text(fmt.Sprintf("its control group may use %.3g CPUs, and was held back for %v", e.CPU.Quota, e.CPU.Throttled.Round(time.Millisecond)))
 		}
 	}
 	for _, e := range ends {
 		if e.Error != "" {
-			t.row("error", fmt.Sprintf("%s: %s", endName(r, e), e.Error))
+			t.entry("error", fmt.Sprintf("%s: %s", endName(r, e), e.Error))
 		}
 	}
 	if verbose {
@@ -158,7 +158,7 @@ func scatter(s *bulk.Spread) string {
 }
 
 // way says how the bytes were handed over where that is not what applications do.
-func way(t *table, f *bulk.Figures) {
+func way(t *sheet, f *bulk.Figures) {
 	var ways []string
 	if path := bulk.SendPath(f.Connection.SendPath); path != "" && path != bulk.SendCopy {
 		ways = append(ways, fmt.Sprintf("sent by %s", path))
@@ -167,10 +167,10 @@ func way(t *table, f *bulk.Figures) {
 		ways = append(ways, fmt.Sprintf("received by %s", path))
 	}
 	if len(ways) > 0 {
-		t.row("way", strings.Join(ways, ", ")+": less work than an application that copies has")
+		t.entry("way", strings.Join(ways, ", ")+": less work than an application that copies has")
 	}
 	if f.Connection.Note != "" {
-		t.row("way", f.Connection.Note)
+		t.entry("way", f.Connection.Note)
 	}
 	if sends := f.Connection.ZeroCopied + f.Connection.Copied; sends > 0 {
 		t.text(fmt.Sprintf("%d of %d sends went without a copy", f.Connection.ZeroCopied, sends))

@@ -11,10 +11,10 @@ import (
 )
 
 // details writes what else the figures have.
-func details(t *table, f *bulk.Figures) {
+func details(t *sheet, f *bulk.Figures) {
 	c := f.Connection
 	if f.Datagrams == nil {
-		t.row("connection", fmt.Sprintf("%s, MSS %s, path MTU %s; sent by %s, received by %s", cmp.Or(c.Congestion, "congestion control not known"),
+		t.entry("connection", fmt.Sprintf("%s, MSS %s, path MTU %s; sent by %s, received by %s", cmp.Or(c.Congestion, "congestion control not known"),
 			known(c.MSS), known(c.PathMTU), cmp.Or(c.SendPath, "a way not known"), cmp.Or(c.RecvPath, "a way not known")))
 	}
 	if len(c.SenderCPUs) > 0 || len(c.ReceiverCPUs) > 0 {
@@ -28,7 +28,7 @@ func details(t *table, f *bulk.Figures) {
 		if r.Reorders != nil && r.Reordering != nil {
 			says += fmt.Sprintf("; reordering seen %s, tolerated up to %s", unit.Count(int(*r.Reorders), "time"), unit.Count(*r.Reordering, "segment"))
 		}
-		t.row("repeated", says)
+		t.entry("repeated", says)
 	}
 	if a := f.Arrived; a != nil {
 		says := fmt.Sprintf("window up to %s, %s read in a round trip", unit.Size(a.Window), unit.Size(a.Space))
@@ -38,7 +38,7 @@ func details(t *table, f *bulk.Figures) {
 		if a.OutOfOrder != nil {
 			says += fmt.Sprintf(", %s out of order", unit.Count(int(*a.OutOfOrder), "segment"))
 		}
-		t.row("receiver", says)
+		t.entry("receiver", says)
 	}
 	for _, end := range []struct {
 		name string
@@ -47,7 +47,7 @@ func details(t *table, f *bulk.Figures) {
 		if end.acks == nil {
 			continue
 		}
-		t.row("ACKs", fmt.Sprintf("%s: %d data segments, %d back, %.3g for one", end.name, end.acks.Data, end.acks.Back, end.acks.Ratio))
+		t.entry("ACKs", fmt.Sprintf("%s: %d data segments, %d back, %.3g for one", end.name, end.acks.Data, end.acks.Back, end.acks.Ratio))
 		for _, p := range end.acks.Series {
 			says := fmt.Sprintf("to %.1f s: %.0f segments/s, %.3g for one ACK", p.At.Seconds(), p.Rate, p.Ratio)
 			if p.Again > 0 {
@@ -66,7 +66,7 @@ func known(n int) string {
 }
 
 // streams writes a line for each stream.
-func streams(t *table, r *bulk.Result, d bulk.Direction) {
+func streams(t *sheet, r *bulk.Result, d bulk.Direction) {
 	received := map[int]bulk.Stream{}
 	for _, s := range r.Receivers(d) {
 		received[s.ID] = s
@@ -78,7 +78,7 @@ func streams(t *table, r *bulk.Result, d bulk.Direction) {
 		if s.Retransmits >= 0 {
 			says += fmt.Sprintf(", %d sent again", s.Retransmits)
 		}
-		t.row(first(i, "streams"), says)
+		t.entry(first(i, "streams"), says)
 		for _, note := range []string{s.CPUNote, to.CPUNote} {
 			if note != "" {
 				t.text(note)
@@ -88,7 +88,7 @@ func streams(t *table, r *bulk.Result, d bulk.Direction) {
 }
 
 // counters writes how the kernels' counters of TCP, IP and UDP changed.
-func counters(t *table, r *bulk.Result) {
+func counters(t *sheet, r *bulk.Result) {
 	for _, e := range []*bulk.End{&r.Client, &r.Server} {
 		var changed []string
 		for name, n := range e.Counters {
@@ -98,7 +98,7 @@ func counters(t *table, r *bulk.Result) {
 		}
 		slices.Sort(changed)
 		if len(changed) > 0 {
-			t.row("counters", fmt.Sprintf("%s: %s", endName(r, e), strings.Join(changed, ", ")))
+			t.entry("counters", fmt.Sprintf("%s: %s", endName(r, e), strings.Join(changed, ", ")))
 		}
 	}
 }

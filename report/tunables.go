@@ -87,7 +87,7 @@ const (
 // Tunables lists all tunables of a system with what a version has by default.
 func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, style Style) {
 	m := &manual{w: w, style: style}
-	m.lines("", "", fmt.Sprintf("%s: %d tunables with their defaults. fullbore tunables NAME tells all that is known of one.", versionNamed(s, version), len(all)), nil)
+	m.lines("", fmt.Sprintf("%s: %d tunables with their defaults. fullbore tunables NAME tells all that is known of one.", versionNamed(s, version), len(all)), nil)
 	unsure := false
 	for _, of := range scopes {
 		here := slices.DeleteFunc(slices.Clone(all), func(t *Tunable) bool { return t.Scope != of.scope })
@@ -115,7 +115,7 @@ func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, st
 	}
 	if unsure {
 		fmt.Fprintln(w)
-		m.lines("", "", "(?) not checked against a source", nil)
+		m.lines("", "(?) not checked against a source", nil)
 	}
 }
 
@@ -171,10 +171,10 @@ func (t *Tunable) summary() (says string, sure bool) {
 // TunablePage writes all that is known of a tunable, like a page of a manual.
 func TunablePage(w io.Writer, t *Tunable, style Style) {
 	m := &manual{w: w, style: style}
-	m.lines("", "", t.Name+": "+t.About, style.bold)
+	m.lines("", t.Name+": "+t.About, style.bold)
 	if t.WhyNot != "" {
 		fmt.Fprintln(w)
-		m.lines("  ", "  ", fmt.Sprintf("In %s: %s.", versionNamed(t.System, t.Version), t.WhyNot), style.yellow)
+		m.lines("  ", fmt.Sprintf("In %s: %s.", versionNamed(t.System, t.Version), t.WhyNot), style.yellow)
 	}
 	m.heading("Value")
 	m.paragraph(t.values())

@@ -3,9 +3,6 @@ package watch
 import (
 	"cmp"
 	"fmt"
-	"strings"
-
-	"charm.land/lipgloss/v2"
 
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/printable"
@@ -83,14 +80,9 @@ func (s *screen) action(f *flow.Flow) []string {
 
 // hang writes text behind a label, and its further lines below the first.
 func (s *screen) hang(label, text string) []string {
-	indent := printable.Width(label)
-	wrapped := lipgloss.NewStyle().Width(max(1, s.width-indent)).Render(printable.Line(text))
-	var lines []string
-	for i, line := range strings.Split(wrapped, "\n") {
-		if i > 0 {
-			label = strings.Repeat(" ", indent)
-		}
-		lines = append(lines, printable.Fit(label+strings.TrimRight(line, " "), s.width))
+	lines := printable.Hang(label, text, s.width)
+	for i, line := range lines {
+		lines[i] = printable.Fit(line, s.width)
 	}
 	return lines
 }
