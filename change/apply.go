@@ -18,8 +18,8 @@ func (m *Manager) Apply(ctx context.Context, id string, settings []Setting) erro
 		if err != nil {
 			return err
 		}
-		if l.bad != nil { // it may hold what this set would touch
-			return l.bad
+		if err := l.complete(); err != nil {
+			return err
 		}
 		if err := l.guard(set); err != nil {
 			return err

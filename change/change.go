@@ -28,6 +28,9 @@ const (
 	Confirmed State = "confirmed" // kept
 	Reverted  State = "reverted"  // every value that was still ours is back
 	Lost      State = "lost"      // someone else changed a value: left alone
+	// Unreadable is in the answer of List only: the journal cannot be read.
+	// Nothing but the set's ID and Created, which its name tells, is known then.
+	Unreadable State = "unreadable"
 )
 
 // Set is a change set as its journal has it.
@@ -50,6 +53,9 @@ type Set struct {
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Booted: it is kept, and the host was booted since. In the answer of List only.
 	Booted bool `json:"booted,omitempty"`
+	// Trouble is why the set cannot be read, or is due and cannot be reverted, or
+	// has no watchdog, and what to do. In the answer of List only.
+	Trouble string `json:"trouble,omitempty"`
 }
 
 // Open reports whether the set still reverts by itself.
@@ -140,6 +146,7 @@ type Host interface {
 	// Revert restores everything that the set touched and that is still ours,
 	// live and persisted. It works on open and on confirmed sets.
 	Revert(ctx context.Context, id string) (*Set, error)
-	// List gives all change sets, newest first.
+	// List gives all change sets, newest first. What is wrong with one of them is
+	// its Trouble; an error is that of the whole list.
 	List(ctx context.Context) ([]Set, error)
 }

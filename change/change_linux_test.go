@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -411,28 +410,4 @@ func TestUnknownSet(t *testing.T) {
 		_, err := m.Revert(t.Context(), id)
 		wantErr(t, err, ErrUnknown, "")
 	}
-}
-
-func TestBadJournalIsNeverTouched(t *testing.T) {
-	w := newWorld(t.TempDir())
-	m := w.manager(t)
-	good := begin(t, m, Setting{rmem, bigger})
-	bad := filepath.Join(w.dir, "20200101-000000-aaaaaa.json")
-	for _, text := range []string{"", "{", "[]", `{"schema":"fullbore/change/9"}`, strings.Repeat(" ", maxJournal+1)} {
-		must(t, os.WriteFile(bad, []byte(text), 0o644))
-		sets, err := m.List(t.Context())
-		if err == nil || !strings.Contains(err.Error(), bad) || len(sets) != 1 {
-			t.Errorf("journal %.40q: error %v, %d sets", text, err, len(sets))
-		}
-		_, err = m.Begin(t.Context(), "test", minute)
-		if err == nil || !strings.Contains(err.Error(), bad) {
-			t.Errorf("journal %.40q: begin says %v", text, err)
-		}
-		if after, err := os.ReadFile(bad); err != nil || string(after) != text {
-			t.Errorf("journal %.40q is %.40q now (%v)", text, after, err)
-		}
-	}
-	_, err := m.Revert(t.Context(), good) // what can be undone, can be undone
-	must(t, err)
-	wantValue(t, w, rmem, "4096 131072 6291456")
 }

@@ -107,8 +107,8 @@ func (l *ledger) settle(set *Set) error {
 // persist confirms the set for this boot and the next. When anything fails,
 // the set and the files are as they were.
 func (l *ledger) persist(set *Set) error {
-	if l.bad != nil { // the drop-in is made from all of them
-		return l.bad
+	if err := l.complete(); err != nil { // our files are made from all of them
+		return err
 	}
 	here, err := l.bootsHere()
 	if err != nil {

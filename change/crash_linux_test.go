@@ -163,6 +163,9 @@ func (v *victim) check(told string) []Set {
 	want := v.initial
 	persisted := false
 	for _, set := range slices.Backward(sets) {
+		if set.Trouble != "" {
+			v.t.Fatalf("%s: status is troubled by %s: %s", told, set.ID, set.Trouble)
+		}
 		switch set.State {
 		case Live, Confirmed:
 			for _, value := range set.Values {
@@ -185,7 +188,7 @@ func (v *victim) check(told string) []Set {
 	if err != nil && !os.IsNotExist(err) {
 		v.t.Fatal(err)
 	}
-	all, _ := readAll(v.dir)
+	all, _, _ := readAll(v.dir)
 	l := &ledger{Manager: v.m, sets: all}
 	files, err := l.render(nil)
 	if err != nil {

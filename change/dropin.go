@@ -147,7 +147,8 @@ func (l *ledger) publish() (restore func() error, err error) {
 }
 
 // withdraw takes out of our files what no confirmed and persisted set says any
-// more. Files of other change sets are left alone.
+// more. Files of other change sets are left alone. What a set says whose journal
+// cannot be read stays, as lines of someone else do.
 func (l *ledger) withdraw() error {
 	for _, d := range dropIns {
 		text, err := l.former(d)
@@ -160,9 +161,6 @@ func (l *ledger) withdraw() error {
 		want := d.text(l.heading(), l.sets, d.foreign(text, l.sets))
 		if bytes.Equal(text, want) {
 			continue
-		}
-		if l.bad != nil { // what it says may be in there
-			return fmt.Errorf("cannot tell what is to stay in /%s: %w", d.path, l.bad)
 		}
 		if err := l.replace(d.path, want); err != nil {
 			return err

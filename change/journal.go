@@ -37,7 +37,7 @@ func journalPath(dir, id string) string { return filepath.Join(dir, id+".json") 
 // encode writes a set as its journal.
 func encode(set *Set) ([]byte, error) {
 	j := journal{Schema: schema, Set: *set}
-	j.Elsewhere, j.Booted = false, false
+	j.Elsewhere, j.Booted, j.Trouble = false, false, ""
 	j.Values = slices.Clone(set.Values)
 	for i := range j.Values {
 		j.Values[i].Now, j.Values[i].Drift = "", ""
@@ -96,49 +96,80 @@ func (s *Set) check() error {
 	return nil
 }
 
-// readSet reads one journal. That it does not exist is ErrUnknown.
+// readSet reads one journal. That it does not exist is ErrUnknown; any other
+// error says what to do.
 func readSet(dir, id string) (*Set, error) {
 	if !ids.MatchString(id) {
 		return nil, fmt.Errorf("%.40q: %w", id, ErrUnknown)
 	}
 	path := journalPath(dir, id)
-	file, err := os.Open(path)
+	data, err := readJournal(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", id, ErrUnknown)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("journal %s cannot be read: %w: run this as root", path, fs.ErrPermission)
 	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxJournal+1))
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
+	var set *Set
+	if err == nil {
+		set, err = decode(data)
 	}
-	if len(data) > maxJournal {
-		return nil, fmt.Errorf("journal %s is longer than %d bytes", path, maxJournal)
+	if err == nil && set.ID != id {
+		err = fmt.Errorf("it is that of change set %s", set.ID)
 	}
-	set, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("journal %s cannot be read: %w; it is left as it is: mend it, or move it away", path, err)
-	}
-	if set.ID != id {
-		return nil, fmt.Errorf("journal %s is that of change set %s", path, set.ID)
 	}
 	return set, nil
 }
 
-// readAll reads every journal, oldest set first. Those that cannot be read are
-// named by the error; the others are given all the same.
-func readAll(dir string) ([]*Set, error) {
+// readJournal reads a file that may be a journal. Opening anything else than a
+// file could wait for ever, as a named pipe does.
+func readJournal(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxJournal+1))
+	if err == nil && len(data) > maxJournal {
+		err = fmt.Errorf("it is longer than %d bytes", maxJournal)
+	}
+	return data, err
+}
+
+// trouble is what is wrong with one set.
+type trouble struct {
+	id  string
+	err error
+}
+
+// joined makes one error of all troubles.
+func joined(troubles []trouble) error {
+	var all []error
+	for _, t := range troubles {
+		all = append(all, t.err)
+	}
+	return errors.Join(all...)
+}
+
+// readAll reads every journal, oldest set first, and tells of those that cannot
+// be read. The error is that of the directory.
+func readAll(dir string) (sets []*Set, bad []trouble, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list change sets: %w", err)
+		return nil, nil, fmt.Errorf("list change sets: %w", err)
 	}
-	var sets []*Set
-	var bad []error
 	for _, entry := range entries {
 		id, ok := strings.CutSuffix(entry.Name(), ".json")
 		if !ok || !ids.MatchString(id) {
@@ -146,13 +177,13 @@ func readAll(dir string) ([]*Set, error) {
 		}
 		set, err := readSet(dir, id)
 		if err != nil {
-			bad = append(bad, err)
+			bad = append(bad, trouble{id, err})
 			continue
 		}
 		sets = append(sets, set)
 	}
 	slices.SortFunc(sets, compare)
-	return sets, errors.Join(bad...)
+	return sets, bad, nil
 }
 
 // writeDurably replaces a file whole, so that after a crash, of the process or
@@ -190,7 +221,20 @@ func makeDir(path string) error {
 	return syncDir(above)
 }
 
+// idTime is how an id begins: when the set was made, in UTC.
+const idTime = "20060102-150405"
+
 // newID makes the id of a change set that begins now.
 func newID(now time.Time, chance [3]byte) string {
-	return fmt.Sprintf("%s-%x", now.UTC().Format("20060102-150405"), chance)
+	return fmt.Sprintf("%s-%x", now.UTC().Format(idTime), chance)
+}
+
+// madeAt is when the set of that id was made, to the second; zero if the id is
+// not one.
+func madeAt(id string) time.Time {
+	if !ids.MatchString(id) {
+		return time.Time{}
+	}
+	made, _ := time.Parse(idTime, id[:len(idTime)]) // zero where there is no such day
+	return made
 }

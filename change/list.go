@@ -13,37 +13,54 @@ import (
 
 // List gives all change sets, newest first, having reverted those whose
 // deadline has passed or that were cut short, and having given a live one a new
-// watchdog where its own has died. An error names journals that cannot be read;
-// the others are given all the same.
+// watchdog where its own has died. What is wrong with one set is its Trouble, and
+// of no consequence for the others.
 func (m *Manager) List(ctx context.Context) ([]Set, error) {
-	expired := m.Expire(ctx)
-	if errors.Is(expired, fs.ErrPermission) {
-		expired = nil // anyone may look
-	}
+	failed, late := m.expire(ctx)
 	l := &ledger{Manager: m}
-	l.sets, l.bad = readAll(m.dir)
+	if l.sets, l.bad, l.unlisted = readAll(m.dir); l.unlisted != nil {
+		return nil, l.unlisted
+	}
 	l.boot, _ = m.bootID()
 	l.namespace, _ = m.namespace()
 	var boot sysctld.Settings
 	if slices.ContainsFunc(l.sets, func(s *Set) bool { return len(s.persisted()) > 0 }) {
 		boot = sysctld.Read(m.root, nil)
 	}
-	list := make([]Set, 0, len(l.sets))
-	for _, set := range slices.Backward(l.sets) {
+	list := make([]Set, 0, len(l.sets)+len(l.bad))
+	for _, set := range l.sets {
 		set.Elsewhere = set.Kept() && !l.here(set)
 		set.Booted = set.Kept() && set.BootID != l.boot
 		if set.Kept() && !set.Elsewhere {
 			l.compare(set, boot)
-		}
-		if set.State == Live && !set.Elsewhere && !m.watched(m.dir, set.ID) && mayWatch(m.dir) {
-			expired = errors.Join(expired, m.Rewatch(m.dir, set.ID))
+			set.Trouble = l.trouble(set, failed, late)
 		}
 		list = append(list, *set)
 	}
-	if l.bad != nil {
-		return list, l.bad
+	for _, b := range l.bad {
+		list = append(list, Set{ID: b.id, State: Unreadable, Created: madeAt(b.id), Values: []Value{}, Trouble: b.err.Error()})
 	}
-	return list, expired
+	slices.SortStableFunc(list, func(a, b Set) int { return compare(&b, &a) })
+	return list, nil
+}
+
+// trouble says why the set was not reverted although it is due, or why it has no
+// watchdog. Late is why nothing could be reverted.
+func (l *ledger) trouble(set *Set, failed []trouble, late error) string {
+	for _, f := range failed {
+		if f.id == set.ID {
+			return f.err.Error() + "; it is tried again: put right what is in the way, or revert it by hand"
+		}
+	}
+	if late != nil && l.overdue(set) && !errors.Is(late, fs.ErrPermission) { // anyone may look
+		return late.Error()
+	}
+	if set.State == Live && !l.watched(l.dir, set.ID) && mayWatch(l.dir) {
+		if err := l.Rewatch(l.dir, set.ID); err != nil {
+			return fmt.Sprintf("its watchdog has died, and another does not start: %v; revert it, or confirm it", err)
+		}
+	}
+	return ""
 }
 
 // compare says of each value of a kept set what the host has, and how it has

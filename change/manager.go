@@ -1,13 +1,13 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/host"
@@ -96,8 +96,8 @@ func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.D
 	}
 	var id string
 	err := m.locked(ctx, func(l *ledger) error {
-		if l.bad != nil { // it may hold what this set would touch
-			return l.bad
+		if err := l.complete(); err != nil {
+			return err
 		}
 		_ = l.expire() // what cannot be reverted stays held, and free tells
 		var chance [3]byte
@@ -123,6 +123,10 @@ func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.D
 	return id, nil
 }
 
+// Find gives one change set as its journal has it, whatever is wrong with others.
+// It changes nothing. The error is ErrUnknown where there is no such set.
+func (m *Manager) Find(_ context.Context, id string) (*Set, error) { return readSet(m.dir, id) }
+
 // Renew moves the deadline; see Host.
 func (m *Manager) Renew(ctx context.Context, id string) error {
 	return m.locked(ctx, func(l *ledger) error {
@@ -137,10 +141,16 @@ func (m *Manager) Renew(ctx context.Context, id string) error {
 // ledger is every journal of the directory, read under its lock.
 type ledger struct {
 	*Manager
-	sets            []*Set // oldest first
-	bad             error  // names journals that cannot be read
+	sets            []*Set    // oldest first
+	bad             []trouble // journals that cannot be read
+	unlisted        error     // why it is not known which journals there are
 	boot, namespace string
 }
+
+// complete reports, as an error, journals that cannot be read: they may hold what
+// another set would touch, or have lines in our files. It stands in the way of
+// what is new, never of the way back.
+func (l *ledger) complete() error { return errors.Join(l.unlisted, joined(l.bad)) }
 
 // locked reads the journals under the lock and lets do work on them.
 func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
@@ -161,7 +171,7 @@ func (m *Manager) locked(ctx context.Context, do func(*ledger) error) error {
 	}
 	defer unlock()
 	l.sweep()
-	l.sets, l.bad = readAll(m.dir)
+	l.sets, l.bad, l.unlisted = readAll(m.dir)
 	return do(l)
 }
 
@@ -177,19 +187,24 @@ func (l *ledger) sweep() {
 	}
 }
 
-// find gives a set that may be worked on from here.
+// find gives a set that may be worked on from here. What is wrong with other
+// sets, or with the list of them, does not matter.
 func (l *ledger) find(id string) (*Set, error) {
-	for _, set := range l.sets {
-		if set.ID != id {
-			continue
+	at := slices.IndexFunc(l.sets, func(s *Set) bool { return s.ID == id })
+	if at < 0 {
+		set, err := readSet(l.dir, id) // says what is wrong with it
+		if err != nil {
+			return nil, err
 		}
-		if set.Kept() && !l.here(set) {
-			return nil, fmt.Errorf("%w: change set %s was made in another network namespace (%s, this is %s): run this there", ErrRefused, id, set.Namespace, l.namespace)
-		}
-		return set, nil
+		l.sets = append(l.sets, set)
+		slices.SortFunc(l.sets, compare)
+		at = slices.Index(l.sets, set)
 	}
-	_, err := readSet(l.dir, id) // says what is wrong with it
-	return nil, cmp.Or(err, l.bad, ErrUnknown)
+	set := l.sets[at]
+	if set.Kept() && !l.here(set) {
+		return nil, fmt.Errorf("%w: change set %s was made in another network namespace (%s, this is %s): run this there", ErrRefused, id, set.Namespace, l.namespace)
+	}
+	return set, nil
 }
 
 // here reports whether the set's tunables are those of this network namespace.
@@ -253,3 +268,15 @@ func (l *ledger) save(set *Set) error {
 	}
 	return nil
 }
+
+// StateDir is where fullbore keeps what outlives a process: FULLBORE_STATE, or
+// /var/lib/fullbore.
+func StateDir() string {
+	if dir := os.Getenv("FULLBORE_STATE"); dir != "" {
+		return dir
+	}
+	return "/var/lib/fullbore"
+}
+
+// DefaultDir is where journals are kept.
+func DefaultDir() string { return filepath.Join(StateDir(), "changes") }

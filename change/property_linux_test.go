@@ -37,6 +37,9 @@ func TestWhollyOldOrWhollyNew(t *testing.T) {
 		}
 		want := initial
 		for _, set := range slices.Backward(sets) { // oldest first
+			if set.Trouble != "" {
+				r.Fatalf("set is in trouble: %s", set.Trouble)
+			}
 			switch set.State {
 			case Confirmed:
 				for _, v := range set.Values {

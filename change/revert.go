@@ -31,35 +31,47 @@ func (m *Manager) Revert(ctx context.Context, id string) (*Set, error) {
 }
 
 // Expire reverts every open set whose deadline has passed, and closes those
-// that ended with another boot.
+// that ended with another boot. The error names those that cannot be reverted;
+// the others are.
 func (m *Manager) Expire(ctx context.Context) error {
+	failed, err := m.expire(ctx)
+	return errors.Join(joined(failed), err)
+}
+
+// expire is Expire with what went wrong for each set.
+func (m *Manager) expire(ctx context.Context) (failed []trouble, err error) {
 	// Most of the time there is nothing to do: seen without the lock, and
 	// without the right to take it.
-	sets, _ := readAll(m.dir)
+	sets, _, _ := readAll(m.dir)
 	boot, err := m.bootID()
 	if len(sets) == 0 || err != nil {
-		return nil //nolint:nilerr // a system without boot ids has no change sets of its own
+		return nil, nil //nolint:nilerr // a system without boot ids has no change sets of its own
 	}
 	namespace, err := m.namespace()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	due := &ledger{Manager: m, boot: boot, namespace: namespace}
 	if !slices.ContainsFunc(sets, func(s *Set) bool { return due.overdue(s) && due.here(s) }) {
-		return nil
+		return nil, nil
 	}
-	return m.locked(ctx, (*ledger).expire)
+	err = m.locked(ctx, func(l *ledger) error {
+		failed = l.expire()
+		return nil
+	})
+	return failed, err
 }
 
 // expire is Expire under the lock, newest set first.
-func (l *ledger) expire() error {
-	var failed []error
+func (l *ledger) expire() (failed []trouble) {
 	for _, set := range slices.Backward(l.sets) {
 		if l.overdue(set) && l.here(set) {
-			failed = append(failed, l.close(set))
+			if err := l.close(set); err != nil {
+				failed = append(failed, trouble{set.ID, err})
+			}
 		}
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // overdue reports whether the set is to be closed without being asked: it is

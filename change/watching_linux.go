@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,12 +15,12 @@ import (
 
 // watchPlace is that byte: the second in which the set was made, and its chance.
 func watchPlace(id string) (int64, bool) {
-	if !ids.MatchString(id) {
+	made := madeAt(id)
+	if made.Unix() < 0 {
 		return 0, false
 	}
-	made, err := time.Parse("20060102-150405", id[:15])
-	chance, bad := strconv.ParseInt(id[16:], 16, 64)
-	return made.Unix()<<24 | chance, err == nil && bad == nil && made.Unix() >= 0
+	chance, err := strconv.ParseInt(id[len(idTime)+1:], 16, 64)
+	return made.Unix()<<24 | chance, err == nil
 }
 
 // holdWatch takes the lock of a watchdog; any number of them may have it.

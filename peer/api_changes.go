@@ -49,6 +49,9 @@ func (s *Server) changeAPI(api huma.API) {
 			if err := s.mayChange(ctx); err != nil {
 				return nil, err
 			}
+			if err := s.mayTouchSet(ctx, in.ID); err != nil {
+				return nil, err
+			}
 			return nil, answer(s.changes.Renew(context.WithoutCancel(ctx), in.ID))
 		})
 	huma.Register(api, withToken(operation(http.MethodPost, "/v1/changes/{id}/confirm", "confirm-changes", "Keep what is set")),

@@ -84,6 +84,14 @@ func (f *fakeChanges) List(context.Context) ([]change.Set, error) {
 	return slices.Clone(f.sets), nil
 }
 
+func (f *fakeChanges) Find(_ context.Context, id string) (found *change.Set, err error) {
+	err = f.with(id, func(set *change.Set) error {
+		found = new(*set)
+		return nil
+	})
+	return found, err
+}
+
 func (f *fakeChanges) expire(id string) { _, _ = f.Revert(context.Background(), id) }
 
 func (f *fakeChanges) states() map[string]change.State {

@@ -15,32 +15,37 @@ import (
 // maxOpenSets bounds how many change sets clients may have open.
 const maxOpenSets = 16
 
+// LocalChanges is what a far end changes its own host with. [change.Manager] is one.
+type LocalChanges interface {
+	change.Host
+	// Find gives one change set, whatever is wrong with others.
+	Find(ctx context.Context, id string) (*change.Set, error)
+}
+
 // ownChanges is a change.Host that remembers which sets were begun through it
 // and neither confirmed nor reverted: a far end that is stopped reverts those,
 // and leaves the sets of others on this host alone.
 type ownChanges struct {
-	change.Host
+	LocalChanges
 
 	mu   sync.Mutex
 	open map[string]bool
 }
 
-func newOwnChanges(h change.Host) *ownChanges {
-	return &ownChanges{Host: h, open: map[string]bool{}}
+func newOwnChanges(local LocalChanges) *ownChanges {
+	return &ownChanges{LocalChanges: local, open: map[string]bool{}}
 }
 
 func (o *ownChanges) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.open) >= maxOpenSets {
-		if err := o.forgetEnded(ctx); err != nil {
-			return "", err
-		}
+		o.forgetEnded(ctx)
 	}
 	if len(o.open) >= maxOpenSets {
 		return "", fmt.Errorf("open change set: %d are open already: confirm or revert one", len(o.open))
 	}
-	id, err := o.Host.Begin(ctx, reason, confirmWithin)
+	id, err := o.LocalChanges.Begin(ctx, reason, confirmWithin)
 	if err == nil {
 		o.open[id] = true
 	}
@@ -48,7 +53,7 @@ func (o *ownChanges) Begin(ctx context.Context, reason string, confirmWithin tim
 }
 
 func (o *ownChanges) Confirm(ctx context.Context, id string, persist bool) error {
-	err := o.Host.Confirm(ctx, id, persist)
+	err := o.LocalChanges.Confirm(ctx, id, persist)
 	if err == nil {
 		o.forget(id)
 	}
@@ -56,7 +61,7 @@ func (o *ownChanges) Confirm(ctx context.Context, id string, persist bool) error
 }
 
 func (o *ownChanges) Revert(ctx context.Context, id string) (*change.Set, error) {
-	set, err := o.Host.Revert(ctx, id)
+	set, err := o.LocalChanges.Revert(ctx, id)
 	if err == nil {
 		o.forget(id)
 	}
@@ -69,29 +74,22 @@ func (o *ownChanges) forget(id string) {
 	delete(o.open, id)
 }
 
-// forgetEnded drops the sets that ended by their deadline; o.mu is held.
-func (o *ownChanges) forgetEnded(ctx context.Context) error {
-	sets, err := o.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, set := range sets {
-		if set.State != change.Planned && set.State != change.Applying && set.State != change.Live {
-			delete(o.open, set.ID)
+// forgetEnded drops the sets that ended by their deadline, or that someone on this
+// host has confirmed or reverted; o.mu is held.
+func (o *ownChanges) forgetEnded(ctx context.Context) {
+	for id := range o.open {
+		set, err := o.Find(ctx, id)
+		if errors.Is(err, change.ErrUnknown) || err == nil && !set.Open() {
+			delete(o.open, id)
 		}
 	}
-	return nil
 }
 
-// revertOpen reverts what nobody confirmed.
+// revertOpen reverts what nobody confirmed. One that cannot be reverted is in no
+// other's way.
 func (o *ownChanges) revertOpen(ctx context.Context) error {
 	o.mu.Lock()
-	if len(o.open) > 0 {
-		if err := o.forgetEnded(ctx); err != nil {
-			o.mu.Unlock()
-			return err
-		}
-	}
+	o.forgetEnded(ctx)
 	ids := slices.Sorted(maps.Keys(o.open))
 	o.mu.Unlock()
 	var errs []error

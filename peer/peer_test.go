@@ -75,7 +75,7 @@ func startHasty(t *testing.T, config Config, address string, patience timing) *f
 	stop := func() error {
 		cancel()
 		err := <-ended
-		ended <- err
+		ended <- nil // who has stopped it knows
 		return err
 	}
 	t.Cleanup(func() {

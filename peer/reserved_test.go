@@ -44,6 +44,7 @@ func TestLinksAreChangedOnlyWhereThatIsAllowed(t *testing.T) {
 	_, err = guest.Changes().Revert(ctx, id)
 	wantKind(t, err, ErrForbidden, "link.mtu@eth0")
 	wantKind(t, guest.Changes().PutBack(ctx, id), ErrForbidden, "link.mtu@eth0")
+	wantKind(t, guest.Changes().Renew(ctx, id), ErrForbidden, "link.mtu@eth0")
 	wantKind(t, guest.Changes().Confirm(ctx, id, true), ErrForbidden, "link.mtu@eth0")
 
 	told, err := guest.Facts(ctx)

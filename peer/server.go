@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/peer/iperf3"
@@ -36,7 +35,7 @@ const (
 type Config struct {
 	Identity *Identity                                  // nil: a new one
 	Facts    func(context.Context) (*host.Facts, error) // nil: host.Collect
-	Changes  change.Host                                // nil: no changes, even with the token
+	Changes  LocalChanges                               // nil: no changes, even with the token
 	Links    bool                                       // Changes of interfaces, routes and mounts too
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits

@@ -104,20 +104,26 @@ func (c *revertCmd) Run(app *app) error {
 }
 
 // choose gives the ids of what is to be reverted, newest first. With all, an
-// error names what cannot be read; the others are given all the same.
+// error names what is in trouble; the others are given all the same.
 func (c *revertCmd) choose(ctx context.Context, manager *change.Manager) ([]string, error) {
 	switch {
 	case c.ID != "":
 		return []string{c.ID}, nil
 	case c.All:
 		sets, err := manager.List(ctx)
+		if err != nil {
+			return nil, err
+		}
 		var ids []string
+		var unreadable []change.Set
 		for i := range sets {
 			if undoable(&sets[i]) {
 				ids = append(ids, sets[i].ID)
+			} else {
+				unreadable = append(unreadable, sets[i])
 			}
 		}
-		return ids, err
+		return ids, troubles(unreadable)
 	default:
 		set, err := newest(ctx, manager, "to revert", undoable)
 		if err != nil {
@@ -143,6 +149,9 @@ func (c *statusCmd) Run(app *app) error {
 		return err
 	}
 	sets, err := manager.List(app.ctx)
+	if err != nil {
+		return changeError(err)
+	}
 	older := 0
 	if !c.JSON {
 		sets, older = recent(sets)
@@ -153,7 +162,21 @@ func (c *statusCmd) Run(app *app) error {
 	if older > 0 {
 		fmt.Fprintf(app.stdout, "\n%d older, which are over: see them with: fullbore status --json\n", older)
 	}
-	return changeError(err)
+	if troubles(sets) != nil { // shown with its set
+		return exitCode(exitFailed)
+	}
+	return nil
+}
+
+// troubles makes an error of what is wrong with single sets.
+func troubles(sets []change.Set) error {
+	var all []error
+	for _, set := range sets {
+		if set.Trouble != "" {
+			all = append(all, errors.New(set.Trouble))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // recent leaves out sets that are over, but for the newest few, and says how
@@ -162,13 +185,13 @@ func recent(sets []change.Set) (shown []change.Set, older int) {
 	ended := 0
 	for _, set := range sets {
 		switch {
-		case set.Kept():
+		case set.Kept(), set.Trouble != "":
 		case len(set.Values) == 0: // it was refused, and touched nothing
 			continue
 		default:
 			ended++
 		}
-		if !set.Kept() && ended > endedShown {
+		if !set.Kept() && set.Trouble == "" && ended > endedShown {
 			older++
 			continue
 		}
@@ -203,13 +226,16 @@ func localChanges() (*change.Manager, error) {
 // newest finds the newest set that will do.
 func newest(ctx context.Context, manager *change.Manager, what string, will func(*change.Set) bool) (*change.Set, error) {
 	sets, err := manager.List(ctx)
+	if err != nil {
+		return nil, changeError(err)
+	}
 	for i := range sets {
 		if will(&sets[i]) {
 			return &sets[i], nil
 		}
 	}
-	if err != nil {
-		return nil, changeError(err)
+	if err := troubles(sets); err != nil { // it may be one of these
+		return nil, err
 	}
 	return nil, &hinted{err: fmt.Errorf("there is no change set %s", what), hint: "see what there is with: fullbore status", code: exitFailed}
 }
@@ -293,9 +319,16 @@ func showSet(w io.Writer, set *change.Set, now time.Time) error {
 	case set.Open(): // cut short, or still at it: there is nothing to confirm
 		state += fmt.Sprintf(", reverts in %v", set.Deadline.Sub(now).Round(time.Second))
 	}
-	fmt.Fprintf(w, "%s  %s, %s old: %s\n", set.ID, state, age(now.Sub(set.Created)), set.Reason)
+	reason := ""
+	if set.Reason != "" {
+		reason = ": " + set.Reason
+	}
+	fmt.Fprintf(w, "%s  %s, %s old%s\n", set.ID, state, age(now.Sub(set.Created)), reason)
 	if set.Note != "" {
 		fmt.Fprintf(w, "  note: %s\n", set.Note)
+	}
+	if set.Trouble != "" {
+		fmt.Fprintf(w, "  trouble: %s\n", set.Trouble)
 	}
 	if set.Booted && !set.Elsewhere {
 		fmt.Fprintf(w, "  the host was booted since: %s\n", cameBack(set))

@@ -94,6 +94,10 @@ func TestShowSet(t *testing.T) {
 		{"over", change.Set{ID: "20261120-120000-a1b2c3", State: change.Reverted, Reason: "tune", Created: created.Add(90 * time.Second)}, `
 20261120-120000-a1b2c3  reverted, 0 seconds old: tune
 `},
+		{"unreadable", change.Set{ID: "20261120-120000-a1b2c3", State: change.Unreadable, Created: created, Trouble: "journal x cannot be read"}, `
+20261120-120000-a1b2c3  unreadable, 1 minute old
+  trouble: journal x cannot be read
+`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
@@ -135,9 +139,9 @@ func TestRecent(t *testing.T) {
 	for range endedShown + 2 {
 		sets = append(sets, change.Set{State: change.Reverted}, change.Set{State: change.Reverted, Values: touched})
 	}
-	sets = append(sets, change.Set{State: change.Confirmed})
+	sets = append(sets, change.Set{State: change.Confirmed}, change.Set{State: change.Unreadable, Trouble: "garbage"})
 	shown, older := recent(sets)
-	if len(shown) != endedShown+1 || older != 2 || shown[endedShown].State != change.Confirmed {
+	if len(shown) != endedShown+2 || older != 2 || shown[endedShown].State != change.Confirmed || shown[endedShown+1].State != change.Unreadable {
 		t.Errorf("%d shown, %d older: %v", len(shown), older, shown)
 	}
 }

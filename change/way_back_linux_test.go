@@ -1,0 +1,210 @@
+package change
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// unreadable are the ways in which a journal may come to be one that cannot be read.
+var unreadable = map[string]struct {
+	spoil func(path string) error
+	says  string
+}{
+	"empty":            {replacedBy(""), "it is empty"},
+	"cut off":          {replacedBy(`{"schema":`), "unexpected EOF"},
+	"garbage":          {replacedBy("\x00\xff\x1b[2J"), "invalid character"},
+	"of another kind":  {replacedBy("[]"), "cannot unmarshal"},
+	"of the future":    {replacedBy(`{"schema":"fullbore/change/9"}`), "schema"},
+	"too long":         {replacedBy(strings.Repeat(" ", maxJournal+1)), "longer than"},
+	"a directory":      {func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) }, "not a file"},
+	"a named pipe":     {func(path string) error { return errors.Join(os.Remove(path), unix.Mkfifo(path, 0o644)) }, "not a file"},
+	"a loop of links":  {func(path string) error { return errors.Join(os.Remove(path), os.Symlink(path, path)) }, "symbolic links"},
+	"not to be opened": {func(path string) error { return os.Chmod(path, 0) }, "run this as root"},
+	"another's": {func(path string) error {
+		text, err := encode(journalled())
+		return errors.Join(err, os.WriteFile(path, text, 0o644))
+	}, journalled().ID},
+}
+
+func replacedBy(text string) func(string) error {
+	return func(path string) error { return os.WriteFile(path, []byte(text), 0o644) }
+}
+
+// One journal that cannot be read is in the way of nothing but its own set, and
+// of what is new.
+func TestUnreadableJournalBlocksOnlyItself(t *testing.T) {
+	for name, c := range unreadable {
+		t.Run(name, func(t *testing.T) {
+			likeAnyone(t)
+			w := newWorld(t.TempDir())
+			m := w.manager(t)
+			initial := w.values()
+			bad := begin(t, m, Setting{wmem, "4096 16384 67108864"})
+			must(t, m.Confirm(t.Context(), bad, true))
+			kept := begin(t, m, Setting{congestion, "bbr"})
+			must(t, m.Confirm(t.Context(), kept, true))
+			open := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+			path := journalPath(w.dir, bad)
+			must(t, c.spoil(path))
+			before, _ := readJournal(path)
+
+			sets, err := m.List(t.Context())
+			if err != nil || len(sets) != 3 || sets[0].ID != open || sets[1].ID != kept || sets[2].ID != bad {
+				t.Fatalf("list: %v, %+v", err, sets)
+			}
+			if s := sets[2]; s.State != Unreadable || s.Kept() || !strings.Contains(s.Trouble, c.says) || !strings.Contains(s.Trouble, path) ||
+				s.Created.IsZero() || strings.ContainsAny(s.Trouble, "\n\x1b") {
+				t.Errorf("the one that cannot be read: %+v", s)
+			}
+			if sets[0].State != Live || sets[1].State != Confirmed || sets[0].Trouble+sets[1].Trouble != "" {
+				t.Errorf("the others: %+v", sets[:2])
+			}
+
+			// Nothing new.
+			if _, err := m.Begin(t.Context(), "test", minute); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("begin: %v", err)
+			}
+			for what, err := range map[string]error{
+				"apply": m.Apply(t.Context(), open, []Setting{{rmem, biggest}}), "persist": m.Confirm(t.Context(), open, true),
+			} {
+				if err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			// The way back, and to keep what is there.
+			must(t, m.Renew(t.Context(), open))
+			must(t, m.PutBack(t.Context(), open, idle))
+			wantValue(t, w, idle, "1")
+			must(t, m.Confirm(t.Context(), open, false))
+			for _, id := range []string{open, kept} {
+				set, err := m.Revert(t.Context(), id)
+				if err != nil || set.State != Reverted {
+					t.Fatalf("revert: %v, %+v", err, set)
+				}
+			}
+			if _, err := m.Revert(t.Context(), bad); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("revert of what cannot be read: %v", err)
+			}
+			if _, err := m.Find(t.Context(), bad); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("find what cannot be read: %v", err)
+			}
+			for name, value := range initial {
+				if name == wmem {
+					value = "4096 16384 67108864"
+				}
+				wantValue(t, w, name, value)
+			}
+			if text := w.dropIn(t); !strings.Contains(text, wmem) || strings.Contains(text, congestion) {
+				t.Errorf("the drop-in is to keep the line of the unreadable set, and only that:\n%s", text)
+			}
+			if after, _ := readJournal(path); string(after) != string(before) {
+				t.Errorf("the journal was touched: %.40q", after)
+			}
+		})
+	}
+}
+
+// A deadline passes beside a journal that cannot be read.
+func TestDeadlineBesideAnUnreadableJournal(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	id := begin(t, m, Setting{rmem, bigger})
+	must(t, unreadable["garbage"].spoil(filepath.Join(w.dir, "20200101-000000-aaaaaa.json")))
+	w.now = w.now.Add(time.Hour)
+	must(t, m.Expire(t.Context()))
+	wantValue(t, w, rmem, initial[rmem])
+	if set, err := m.Find(t.Context(), id); err != nil || set.State != Reverted {
+		t.Errorf("%v, %+v", err, set)
+	}
+}
+
+// A set that is due and cannot be reverted is in nobody else's way.
+func TestOverdueSetThatCannotBeReverted(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	due := begin(t, m, Setting{wmem, "4096 16384 67108864"})
+	also := begin(t, m, Setting{congestion, "bbr"})
+	w.now = w.now.Add(2 * minute)
+	m.knobs = stuck{w, wmem}
+	sets, err := m.List(t.Context())
+	if err != nil || len(sets) != 2 {
+		t.Fatalf("list: %v, %+v", err, sets)
+	}
+	if s := sets[1]; s.ID != also || s.State != Reverted || s.Trouble != "" {
+		t.Errorf("the one that was due as well: %+v", s)
+	}
+	if s := sets[0]; s.ID != due || !s.Open() || !strings.Contains(s.Trouble, errFault.Error()) || !strings.Contains(s.Trouble, due) {
+		t.Errorf("the one that cannot be reverted: %+v", s)
+	}
+	wantErr(t, m.Expire(t.Context()), errFault, due)
+
+	mine := begin(t, m, Setting{rmem, bigger})
+	set, err := m.Revert(t.Context(), mine)
+	if err != nil || set.State != Reverted {
+		t.Errorf("revert: %v, %+v", err, set)
+	}
+	wantValue(t, w, rmem, initial[rmem])
+
+	m.knobs = w // and once it can be, it is
+	if s := get(t, m, due); s.State != Reverted || s.Trouble != "" {
+		t.Errorf("afterwards: %+v", s)
+	}
+	wantValue(t, w, wmem, initial[wmem])
+}
+
+// stuck is a world with a tunable that cannot be set.
+type stuck struct {
+	*world
+	name string
+}
+
+func (s stuck) Set(name, value string) error {
+	if name == s.name {
+		return errFault
+	}
+	return s.world.Set(name, value)
+}
+
+// What cannot be looked at in another way than by name can be reverted by name.
+func TestRevertWithoutAList(t *testing.T) {
+	likeAnyone(t)
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	id := begin(t, m, Setting{rmem, bigger})
+	must(t, os.Chmod(w.dir, 0o300))
+	t.Cleanup(func() { _ = os.Chmod(w.dir, 0o700) })
+	if sets, err := m.List(t.Context()); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("list: %v, %+v", err, sets)
+	}
+	set, err := m.Revert(t.Context(), id)
+	if err != nil || set.State != Reverted {
+		t.Errorf("revert: %v, %+v", err, set)
+	}
+	wantValue(t, w, rmem, initial[rmem])
+}
+
+// likeAnyone takes from this test the right to open files that are not to be
+// opened, which root has.
+func likeAnyone(t *testing.T) {
+	runtime.LockOSThread()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var all, fewer [2]unix.CapUserData
+	must(t, unix.Capget(&header, &all[0]))
+	fewer = all
+	fewer[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	must(t, unix.Capset(&header, &fewer[0]))
+	t.Cleanup(func() {
+		must(t, unix.Capset(&header, &all[0]))
+		runtime.UnlockOSThread()
+	})
+}
