@@ -121,11 +121,11 @@ func (m *manual) command(run, where, says string) {
 	m.lines("    ", says, nil)
 }
 
-// lines writes a paragraph behind what it begins with.
+// lines writes a paragraph behind what it begins with, which mark leaves as it is.
 func (m *manual) lines(begin, text string, mark func(string) string) {
 	for _, line := range printable.Hang(begin, text, columns) {
 		if mark != nil {
-			line = mark(line)
+			line = begin + mark(line[len(begin):]) // begin is blank then
 		}
 		fmt.Fprintln(m.w, line)
 	}
