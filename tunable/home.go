@@ -8,13 +8,13 @@ import (
 
 // Home is what keeps a value over a boot, with the placeholders of [Steps].
 type Home struct {
-	Kind    HomeKind `yaml:"kind"`
-	File    string   `yaml:"file"`    // that Line stands in: "/etc/sysctl.conf"; of the registry the key
-	Line    string   `yaml:"line"`    // "{name} = {value}"; of udev what a rule does: ATTR{mtu}="{value}"; of the registry the value's name
-	Match   string   `yaml:"match"`   // of udev: what a rule finds the interface by, by its name
-	Command string   `yaml:"command"` // "ipadm set-prop -p {name}={value} tcp"; Steps.Unset takes that back
-	Kept    string   `yaml:"kept"`    // prints what Command has kept, "" if nothing; "": that is not told apart from what is live
-	People  string   `yaml:"people"`  // what people do where nothing else keeps it, or could do instead: "…; or …"
+	Kind    HomeKind `json:"kind,omitempty" yaml:"kind"`
+	File    string   `json:"file,omitempty" yaml:"file"`       // that Line stands in: "/etc/sysctl.conf"; of the registry the key
+	Line    string   `json:"line,omitempty" yaml:"line"`       // "{name} = {value}"; of udev what a rule does: ATTR{mtu}="{value}"; of the registry the value's name
+	Match   string   `json:"match,omitempty" yaml:"match"`     // of udev: what a rule finds the interface by, by its name
+	Command string   `json:"command,omitempty" yaml:"command"` // "ipadm set-prop -p {name}={value} tcp"; Steps.Unset takes that back
+	Kept    string   `json:"kept,omitempty" yaml:"kept"`       // prints what Command has kept, "" if nothing; "": that is not told apart from what is live
+	People  string   `json:"people,omitempty" yaml:"people"`   // what people do where nothing else keeps it, or could do instead: "…; or …"
 }
 
 // HomeKind says which part of the system keeps a value.

@@ -28,7 +28,7 @@ type Tunable struct {
 	Risk     string           `json:"risk" yaml:"risk"`
 	Way      string           `json:"-" yaml:"way"` // how it is read and set: one of the system's ways
 	Steps    `yaml:",inline"` // where its steps differ from its way's; complete after reading
-	Home     Home             `json:"-" yaml:"home"` // what keeps it over a boot, where that differs from its way's; complete after reading
+	Home     Home             `json:"home,omitzero" yaml:"home"` // what keeps it over a boot, where that differs from its way's; complete after reading
 	Source   Source           `json:"source" yaml:"source"`
 }
 

@@ -19,6 +19,7 @@ func TestTunablesJSON(t *testing.T) {
 			Scope: tunable.OfInterface, Effect: tunable.AtOnce, Also: "all of it", Since: "2.4", Until: "6.6", Obsolete: "it is gone",
 			Rising: true, After: []string{"link.max"}, Within: "link.max", Bounces: true, Leave: "it only tells", Risk: "none", Way: "link",
 			Steps:  tunable.Steps{Read: "get {instance}", Live: "set {instance} {value}", Persist: "keep {value}", Unset: "drop"},
+			Home:   tunable.Home{Kind: tunable.InUdev, File: "/etc/rules", Line: "A={value}", Match: "B", Command: "keep", Kept: "show", People: "do"},
 			Source: tunable.Source{Title: "A manual", URL: "https://example.org/", Verified: true},
 		},
 		Of: "linux", Version: "6.18", State: tunable.Obsolete, WhyNot: "it is gone", Default: &value,
