@@ -1,12 +1,16 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test accuracy bench bench-lab
+.PHONY: build test golden accuracy bench bench-lab
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
 
 test: ## all tests, one package at a time: the lab's measure, and must not disturb each other
 	go test -p 1 ./...
+
+golden: ## rewrite the golden files, by the tests that have some (read the difference before you commit it)
+	files=$$(grep -rl 'golden\.Check(' --include='*_test.go' .) && \
+	go test $$(dirname $$files | sort -u) -update -run "^($$(sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' $$files | sort -u | paste -sd '|'))$$"
 
 accuracy: ## how often diagnose is right, on 104 scenarios of which the cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
 	go run ./accuracy -gain

@@ -177,8 +177,8 @@ func way(t *sheet, f *bulk.Figures) {
 	}
 }
 
-// cost says what a transfer cost one host, in processors: a percentage would
-// depend on how many there are (S2).
+// cost says what a transfer cost one host, in processors, as the GigaSwift article
+// does: a percentage would depend on how many there are.
 func cost(c *bulk.Cost) string {
 	if c == nil {
 		return "not known"
