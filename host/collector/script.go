@@ -22,8 +22,12 @@ func Script(os, version string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("collect facts: system %.40q is not known: there are %s", os, strings.Join(tunable.Systems(), ", "))
 	}
-	w := wanted{system: s, version: version}
-	var text string
+	return script(s, version)
+}
+
+// script is Script for the tunables of a catalogue.
+func script(s *tunable.System, version string) (text string, err error) {
+	os, w := s.ID, wanted{system: s, version: version}
 	switch {
 	case os == "linux":
 		text, err = fill(linuxScript, map[string]any{"Sysctls": w.paths()})

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +16,19 @@ type said struct {
 
 func (*said) Helper() {}
 
-func (s *said) Errorf(format string, args ...any) { s.text = format }
+func (s *said) Errorf(format string, args ...any) { s.text = fmt.Sprintf(format, args...) }
 
-func (s *said) Fatal(args ...any) { panic(args[0]) }
+func (s *said) Fatalf(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
 
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
+	if err := os.WriteFile("go.mod", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join("a", "room"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join("a", "room"))
 	if err := os.MkdirAll(filepath.Join("testdata", "deep"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +42,8 @@ func TestCheck(t *testing.T) {
 		Check(s, "deep/file.txt", got)
 		return s.text
 	}
-	if says := check("text\n"); !strings.Contains(says, "file.txt") {
+	const command = "go test ./a/room -run '^TestCheck$' -update"
+	if says := check("text\n"); !strings.Contains(says, "file.txt") || !strings.Contains(says, command) {
 		t.Errorf("without a file: %q", says)
 	}
 	*update = true
@@ -46,7 +55,7 @@ func TestCheck(t *testing.T) {
 	if says := check("text\n"); says != "" {
 		t.Errorf("what is in the file: %q", says)
 	}
-	if says := check("another text\n"); !strings.Contains(says, "-want +got") {
+	if says := check("another text\n"); !strings.Contains(says, "-want +got") || !strings.Contains(says, command) {
 		t.Errorf("another text: %q", says)
 	}
 }
