@@ -59,6 +59,11 @@ func (v *view) sendMax() bufferMax {
 		return bufferMax{fixed, "SO_SNDBUF",
 			fmt.Sprintf("the application fixed its send buffer at %v, which turns autotuning off", fixed),
 			"let the application leave SO_SNDBUF alone, or ask for more and raise net.core.wmem_max on the sender"}
+	case v.fixedSendBuffer(maximum):
+		fixed := v.buffer(v.senders, sendBuffer)
+		return bufferMax{fixed, "SO_SNDBUF",
+			fmt.Sprintf("it is below the maximum of %v, yet does not grow: the program has fixed it (SO_SNDBUF)", maximum),
+			"let the program leave SO_SNDBUF alone"}
 	case maximum > 0:
 		return bufferMax{maximum, "the third value of " + wmem,
 			fmt.Sprintf("the sender's buffer may not grow beyond %v, the third value of %s", maximum, wmem),
@@ -66,6 +71,14 @@ func (v *view) sendMax() bufferMax {
 	}
 	return bufferMax{why: "the sender's buffer is full; its limits are not known here",
 		action: "raise the maximum of the send buffer on the sender (on Linux the third value of " + wmem + ")"}
+}
+
+// fixedSendBuffer says whether another program must have fixed its send buffer: it
+// was full at times, is below what the kernel would let it have, and yet does not
+// grow.
+func (v *view) fixedSendBuffer(maximum unit.Size) bool {
+	return v.Passing != nil && v.sndbuf >= clockRan && float64(v.buffer(v.senders, sendBuffer)) < full*float64(maximum) &&
+		!v.growing(func(s *bulk.Sample) float64 { return float64(s.Mem.SendBuf) })
 }
 
 // enough completes an action with the buffer that fills the path, each byte of

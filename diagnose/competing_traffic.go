@@ -27,7 +27,7 @@ func competingTraffic(v *view) *Finding {
 	says := fmt.Sprintf("A queue stands on the path (round trip of %s, %s without it), and yet only %v of %v arrive. Others fill the rest of the bottleneck.",
 		unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT), v.goodput, limit)
 	if !queue {
-		says = fmt.Sprintf("Only %v of %v arrive, and %.2g %% of what a host's own interface carried meanwhile was not this transfer's. Others take the rest of the path.", v.goodput, limit, 100*others)
+		says = fmt.Sprintf("Only %v of %v arrive, and %s of what a host's own interface carried meanwhile was not this transfer's. Others take the rest of the path.", v.goodput, limit, percent(others))
 	}
 	f := &Finding{
 		Cause: CompetingTraffic,

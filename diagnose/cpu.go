@@ -134,8 +134,8 @@ func (l load) words(v *view, byQuota, byThread bool) (says, action string) {
 	}
 	switch {
 	case byQuota:
-		return fmt.Sprintf("The %s may use %.2g of a processor core and uses all of it: for %.2g %% of the time its control group's limit held it back. So it cannot %s TCP faster than %v.",
-				l.at, l.quota, 100*l.throttled, verb, v.goodput),
+		return fmt.Sprintf("The %s may use %.2g of a processor core and uses all of it: for %s of the time its control group's limit held it back. So it cannot %s TCP faster than %v.",
+				l.at, l.quota, percent(l.throttled), verb, v.goodput),
 			fmt.Sprintf("raise the CPU limit of the %s's control group (cpu.max; of a container its --cpus, or limits.cpu in Kubernetes)", l.at)
 	case byThread:
 		return fmt.Sprintf("The %s's process keeps one core for each stream busy, %.2g in all, and cannot %s TCP faster than %v. The path and the windows would allow more.",

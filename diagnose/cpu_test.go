@@ -84,3 +84,11 @@ func TestOffloads(t *testing.T) {
 		t.Errorf("an idle processor: %s", got.Action)
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.00123: "0.12 %", 0.6: "60 %", 0.994: "99 %", 0.995: "100 %", 1: "100 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("%v: %q, want %q", share, got, want)
+		}
+	}
+}

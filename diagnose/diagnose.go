@@ -21,6 +21,7 @@ type Evidence struct {
 	ReceiverHost *host.Facts    `json:"receiver_host,omitempty"` // likewise
 	Failed       string         `json:"failed,omitempty"`        // why the transfer ended early, "" if it did not: what was measured until then is in Transfer
 	Trials       []Trial        `json:"trials,omitempty"`        // that were run since, in their order
+	Passing      *Passing       `json:"-"`                       // nil: of a transfer of fullbore's own
 }
 
 // Finding is a cause, how sure it is, and what follows.
@@ -85,12 +86,18 @@ func Diagnose(e *Evidence) Diagnosis {
 	if f := v.beneath; f != nil && v.found(f.Cause) == nil {
 		d.Findings = append(d.Findings, *f)
 	}
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int {
-		return cmp.Compare(b.weight*b.Confidence, a.weight*a.Confidence)
-	})
+	inOrder(d.Findings)
 	d.Verdict = verdict(v, d.Findings)
 	d.Next = v.next(d.Verdict)
 	return d
+}
+
+// inOrder puts the finding first that held the sender back for most of the time,
+// weighted by how sure it is.
+func inOrder(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(b.weight*b.Confidence, a.weight*a.Confidence)
+	})
 }
 
 // unmoved is the diagnosis of a transfer that moved nothing, or of which no sample

@@ -34,8 +34,8 @@ func duplexMismatch(v *view) *Finding {
 	f := &Finding{
 		Cause:      DuplexMismatch,
 		Confidence: confidence(worst.signs-1+count(collapsed), 0),
-		Says: fmt.Sprintf("One side of the link at %s is half duplex, the other full: %s. What both send at once is lost, %.2g %% here, and %v is left.",
-			worst.where, worst.why, 100*v.loss.share, v.goodput),
+		Says: fmt.Sprintf("One side of the link at %s is half duplex, the other full: %s. What both send at once is lost, %s here, and %v is left.",
+			worst.where, worst.why, percent(v.loss.share), v.goodput),
 		Action: "set both sides of that link, the host's and the switch's, to negotiate; or both to the same fixed speed and to full duplex (ethtool -s, duplex full autoneg on)",
 		weight: v.network(),
 	}
@@ -109,8 +109,8 @@ func (v *view) perhapsMismatch() *Finding {
 	f := &Finding{
 		Cause:      DuplexMismatch,
 		Confidence: 0.25,
-		Says: fmt.Sprintf("The path carries %v but this transfer only %v, with %.2g %% sent again and no queue, as on a link of which one side is half duplex. One host does not tell of its interfaces, and other faults look the same.",
-			c.Rate, v.goodput, 100*v.loss.share),
+		Says: fmt.Sprintf("The path carries %v but this transfer only %v, with %s sent again and no queue, as on a link of which one side is half duplex. One host does not tell of its interfaces, and other faults look the same.",
+			c.Rate, v.goodput, percent(v.loss.share)),
 		Action: "compare speed and duplex of both sides of each link (ethtool, the switch's interface status); late collisions or damaged frames prove it",
 		weight: v.network(),
 	}

@@ -19,7 +19,16 @@ func (f *Finding) Add(name string, value float64, unit, format string, args ...a
 
 // addGoodput and its kin are facts that most findings share.
 func (f *Finding) addGoodput(v *view) {
-	f.Add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
+	if v.Passing == nil {
+		f.Add("goodput", float64(v.goodput), "b/s", "%v reached the receiving application", v.goodput)
+		return
+	}
+	way := "was acknowledged"
+	if len(v.senders) == 0 {
+		way = "arrived"
+	}
+	rate, over := v.goodputInPassing()
+	f.Add("goodput", float64(rate), "b/s", "%v %s, over %.3g s", rate, way, over.Seconds())
 }
 
 // addPath adds what the path can carry.
@@ -35,6 +44,14 @@ func (f *Finding) addRTT(v *view) {
 // AddShare appends a share, given as 0 to 1 and written as a percentage.
 func (f *Finding) AddShare(name string, share float64, says string) {
 	f.Add(name, 100*share, "%", "%.3g %% %s", 100*share, says)
+}
+
+// percent writes a share of 0 to 1 with two digits: "0.12 %", "100 %".
+func percent(share float64) string {
+	if share >= 0.995 {
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%.2g %%", 100*share)
 }
 
 // confidence weighs independent signs: one strong sign is as likely right as

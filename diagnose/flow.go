@@ -87,4 +87,4 @@ func series(samples []bulk.Sample, figure func(*bulk.Sample) float64) []float64 
 
 // sent is how many bytes are sent and not acknowledged: what counts against the
 // receiver's window, whatever became of them.
-func sent(t *bulk.TCPInfo) int64 { return int64(t.Unacked) * int64(t.SndMSS) }
+func sent(s *bulk.Sample) int64 { return int64(s.TCP.Unacked) * int64(s.TCP.SndMSS) }

@@ -46,6 +46,29 @@ func (v *view) window() unit.Size {
 	}))
 }
 
+// tellsWindow says whether the sender's kernel tells how large the receiver's
+// window is.
+func (v *view) tellsWindow() bool {
+	return len(v.senders) > 0 && len(v.senders[0].measured) > 0 && tellsWindow(&v.senders[0].last().TCP)
+}
+
+// windowLength is that of a struct tcp_info which has tcpi_snd_wnd (Linux 5.4).
+const windowLength = 232
+
+func tellsWindow(t *bulk.TCPInfo) bool { return t.SndWnd > 0 || t.Length >= windowLength }
+
+// windowHeld is the share of the time in which the receiver's window held the
+// sender back. BBR takes what the window lets through for the path's rate and paces
+// by that, so that it mostly waits for its own timer: where the window is the
+// smaller of the two, a fifth of the time counts as half of it.
+func (v *view) windowHeld() float64 {
+	held := max(v.rwnd, v.windowFull())
+	if IsBBR(v.congestion()) && v.Passing != nil && float64(v.window()) < sum(v.senders, func(f flow) float64 { return f.median(congestionWindow) }) {
+		held = min(1, held*0.5/0.2)
+	}
+	return held
+}
+
 // windowFull is the share of samples in which the sender had used up the
 // receiver's window, to less than one more segment or a tenth. Unlike
 // rwnd_limited it does not depend on what blocked the sender a moment earlier:
@@ -53,7 +76,7 @@ func (v *view) window() unit.Size {
 func (v *view) windowFull() float64 {
 	return v.samples(func(s *bulk.Sample) bool {
 		window := int64(s.TCP.SndWnd)
-		return window > 0 && window-sent(&s.TCP) <= max(window/10, int64(s.TCP.SndMSS))
+		return tellsWindow(&s.TCP) && sent(s) > 0 && window-sent(s) <= max(window/10, int64(s.TCP.SndMSS))
 	})
 }
 
@@ -69,7 +92,7 @@ func (v *view) cwndFull() float64 {
 // would bring more data.
 func (v *view) drained() float64 {
 	return v.samples(func(s *bulk.Sample) bool {
-		return !recovering(s) && s.Unsent > 0 && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(&s.TCP)) < full*room(s)
+		return !recovering(s) && s.Unsent > 0 && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(s)) < full*room(s)
 	})
 }
 
@@ -84,7 +107,10 @@ func (v *view) outgrown() float64 {
 
 // room is what both windows let the sender have in flight, in bytes.
 func room(s *bulk.Sample) float64 {
-	return min(float64(s.TCP.SndCwnd)*float64(s.TCP.SndMSS), float64(s.TCP.SndWnd))
+	if !tellsWindow(&s.TCP) {
+		return congestionWindow(s)
+	}
+	return min(congestionWindow(s), float64(s.TCP.SndWnd))
 }
 
 // recovering says whether the sender was repairing a loss (TCP_CA_Recovery,

@@ -134,6 +134,9 @@ func (v *view) lossModel() (model unit.Rate, fits bool) {
 // faster disk may still be too slow.
 func (v *view) predictMost(f *Finding) *Finding {
 	v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
+	if v.Passing != nil {
+		return f
+	}
 	last := &f.Evidence[len(f.Evidence)-1]
 	last.Says = fmt.Sprintf("%v at most, as much as the network allows", f.Predicted)
 	return f
@@ -142,6 +145,10 @@ func (v *view) predictMost(f *Finding) *Finding {
 // predict completes a finding with the goodput that its action brings: the
 // lowest of the limits that remain.
 func (v *view) predict(f *Finding, remaining ...limit) *Finding {
+	if v.Passing != nil {
+		f.Gain = 1
+		return f // what remains is not known
+	}
 	rate, known := v.pathLimit()
 	next := limit{rate, "the path"}
 	if !known {

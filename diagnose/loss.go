@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -28,24 +29,79 @@ type loss struct {
 // recoveries count reactions to loss (SNMP names of net/ipv4/proc.c).
 var recoveries = []string{"TcpExt.TCPSackRecovery", "TcpExt.TCPRenoRecovery", "TcpExt.TCPTimeouts"}
 
+// Losses counts what a sender loses, from sample to sample.
+type Losses struct {
+	Events   float64 // times that packets were lost: as many as there were round trips for, and no more than packets
+	Packets  float64 // sent again
+	Segments float64 // sent
+	Resent   float64 // bytes
+	Bytes    float64 // sent
+
+	last time.Duration // when something was last lost
+}
+
+// Add counts what happened from one sample to the next. The kernel's counters of 32
+// bits begin again at 0 after 2^32, which their differences survive.
+func (l *Losses) Add(before, after *bulk.Sample) {
+	grown := func(before, after uint64) float64 {
+		if after < before {
+			return 0
+		}
+		return float64(after - before)
+	}
+	l.Segments += float64(after.TCP.DataSegsOut - before.TCP.DataSegsOut)
+	l.Bytes += grown(before.TCP.BytesSent, after.TCP.BytesSent)
+	l.Resent += grown(before.TCP.BytesRetrans, after.TCP.BytesRetrans)
+	lost := float64(after.TCP.TotalRetrans - before.TCP.TotalRetrans)
+	if lost == 0 {
+		return
+	}
+	l.Packets += lost
+	// A congestion control reacts once a round trip, however many packets it repairs.
+	rtt := float64(after.TCP.RTT) * float64(time.Microsecond)
+	rounds := lost
+	if rtt > 0 {
+		rounds = math.Floor(float64(after.At-before.At) / rtt)
+		if l.Events == 0 || float64(after.At-l.last) > rtt {
+			rounds = max(1, rounds)
+		}
+	}
+	l.Events += max(0, min(lost, rounds))
+	l.last = after.At
+}
+
+// Halve has what was counted so far count half.
+func (l *Losses) Halve() {
+	l.Events, l.Packets, l.Segments, l.Bytes, l.Resent = l.Events/2, l.Packets/2, l.Segments/2, l.Bytes/2, l.Resent/2
+}
+
+// losses are those of the measured time, or of late of a flow seen in passing.
+func (v *view) losses() (all Losses) {
+	if v.Passing != nil {
+		return v.Passing.Losses
+	}
+	for _, f := range v.senders {
+		var l Losses
+		samples := f.Measured()
+		for i := 1; i < len(samples); i++ {
+			l.Add(&samples[i-1], &samples[i])
+		}
+		all.Events, all.Packets, all.Segments = all.Events+l.Events, all.Packets+l.Packets, all.Segments+l.Segments
+		all.Bytes, all.Resent = all.Bytes+l.Bytes, all.Resent+l.Resent
+	}
+	return all
+}
+
 func (v *view) findLoss() loss {
-	var l loss
-	l.packets = v.grown(func(t *bulk.TCPInfo) uint32 { return t.TotalRetrans })
-	segments := v.grown(func(t *bulk.TCPInfo) uint32 { return t.DataSegsOut })
-	resent := sum(v.senders, func(f flow) float64 {
-		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesRetrans })
-	})
-	bytes := sum(v.senders, func(f flow) float64 {
-		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesSent })
-	})
-	l.share = ratio(resent, bytes)
+	counted := v.losses()
+	l := loss{packets: counted.Packets, share: ratio(counted.Resent, counted.Bytes), events: counted.Events}
 	if l.packets == 0 {
 		return l
 	}
-	// Every packet an event is the most it can be. A host's counters also count its
-	// other connections: more events than packets are not of this transfer.
+	segments := counted.Segments
+	// A host's counters also count its other connections: more events than packets
+	// are not of this transfer.
 	packets := l.packets
-	l.events = packets
 	if counters := v.end(sender).Measured; counters != nil {
 		if counted := reactions(counters); counted > 0 && counted <= packets {
 			l.events, l.sawCause = counted, true
@@ -68,6 +124,9 @@ func (v *view) findLoss() loss {
 			}
 			earlier = s
 		}
+	}
+	if v.Passing != nil {
+		l.rttAt = v.rtt // the losses may be older than the samples
 	}
 	if len(before) > 0 {
 		l.rttAt = time.Duration(stat.Median(before) * float64(time.Microsecond))
@@ -109,12 +168,6 @@ func reactions(counters map[string]int64) float64 {
 		counted += float64(max(0, counters[name]))
 	}
 	return counted
-}
-
-// grown is by how much a counter of 32 bits grew over the measured time, at all
-// senders.
-func (v *view) grown(counter func(*bulk.TCPInfo) uint32) float64 {
-	return sum(v.senders, func(f flow) float64 { return float64(bulk.Grown(f.Measured(), counter)) })
 }
 
 func (v *view) lostEver() bool {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 )
@@ -64,4 +65,58 @@ func TestLossRateIsOfOneTime(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	})
+}
+
+// Counters of 32 bits begin again at 0, and losses are counted on: as often as there
+// were round trips for.
+func TestLossesAcrossWrap(t *testing.T) {
+	for _, c := range []struct {
+		rtt    time.Duration
+		lost   uint32
+		events float64
+	}{
+		{0, 5, 5}, // not known: each may have been one
+		{100 * ms, 5, 5},
+		{500 * ms, 5, 2},
+		{501 * ms, 5, 1},
+		{2 * time.Second, 5, 1}, // the first
+		{100 * ms, 1, 1},
+		{100 * ms, 0, 0},
+	} {
+		before := bulk.Sample{TCP: bulk.TCPInfo{DataSegsOut: math.MaxUint32 - 99, TotalRetrans: math.MaxUint32, RTT: micros(c.rtt), BytesSent: 1000}}
+		after := before
+		after.At = time.Second
+		after.TCP.DataSegsOut, after.TCP.TotalRetrans = 900, c.lost-1
+		after.TCP.BytesSent, after.TCP.BytesRetrans = 5000, 400
+		var l Losses
+		l.Add(&before, &after)
+		if l.Segments != 1000 || l.Packets != float64(c.lost) || l.Events != c.events || l.Bytes != 4000 || l.Resent != 400 {
+			t.Errorf("RTT %v: %+v, want %v events", c.rtt, l, c.events)
+		}
+	}
+}
+
+// What is lost within a round trip of the last loss is the same event.
+func TestLossesOfOneRoundTrip(t *testing.T) {
+	var l Losses
+	s := bulk.Sample{TCP: bulk.TCPInfo{RTT: micros(100 * ms)}}
+	lose := func(at time.Duration) {
+		before := s
+		s.At = at
+		s.TCP.TotalRetrans++
+		l.Add(&before, &s)
+	}
+	for _, c := range []struct {
+		at     time.Duration
+		events float64
+	}{{40 * ms, 1}, {80 * ms, 1}, {175 * ms, 1}, {260 * ms, 1}, {360*ms + 1, 2}, {400 * ms, 2}} {
+		if lose(c.at); l.Events != c.events {
+			t.Errorf("at %v: %v events, want %v", c.at, l.Events, c.events)
+		}
+	}
+	backwards := bulk.Sample{TCP: bulk.TCPInfo{BytesSent: 7}}
+	l = Losses{}
+	if l.Add(&backwards, &bulk.Sample{}); l.Bytes != 0 {
+		t.Errorf("a counter that ran backwards: %+v", l)
+	}
 }

@@ -69,7 +69,7 @@ func (v *view) pacing() ownCap {
 			return ownCap{}
 		}
 		most := f.last().TCP.MaxPacingRate
-		if most == 0 || most >= math.MaxUint32 && float64(most)*8 >= float64(path.Fastest) { // ^0: none
+		if most == 0 || most == math.MaxUint32 || float64(most)*8 >= float64(path.Fastest) { // none, as kernels before 4.20 and later ones say it
 			return ownCap{}
 		}
 		total += 8 * float64(most)

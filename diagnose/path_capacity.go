@@ -11,7 +11,7 @@ import (
 // can carry; or the flow keeps a queue standing; or several connections get no
 // more than one.
 func pathCapacity(v *view) *Finding {
-	standing, noMore := v.queued(v.rtt) && v.network() > 0.5, v.noMore()
+	standing, noMore := len(v.senders) > 0 && v.queued(v.rtt) && v.network() > 0.5, v.noMore()
 	f := &Finding{Cause: PathCapacity, Gain: 1, Predicted: v.goodput, weight: v.network()}
 	f.addGoodput(v)
 	switch {
@@ -22,6 +22,12 @@ func pathCapacity(v *view) *Finding {
 			unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT), v.goodput)
 	case noMore:
 		f.Says = fmt.Sprintf("Several connections get no more together than the %v of this transfer. So some link is full, whether by this transfer alone or with others.", v.goodput)
+	case v.believesFull():
+		f.Says = fmt.Sprintf("BBR sends at %v, the rate at which it has seen the path deliver, and data waits behind it. So the path gives no more, whether by its capacity or by what others leave.", v.goodput)
+		f.Confidence = confidence(0, 0)
+		f.Action = "fullbore diagnose measures the path itself; this rests on what BBR believes"
+		f.addRTT(v)
+		return f
 	default:
 		return nil
 	}
@@ -35,6 +41,16 @@ func pathCapacity(v *view) *Finding {
 	f.AddShare("network_limited", v.network(), "of the time neither buffer held the sender back")
 	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again")
 	return f
+}
+
+// believesFull says whether BBR paces a running flow at the rate that it has seen
+// the path deliver, and data waits behind it.
+func (v *view) believesFull() bool {
+	if v.Passing == nil || !IsBBR(v.congestion()) || len(v.senders[0].measured) == 0 {
+		return false
+	}
+	pace := unit.Rate(8 * float64(v.senders[0].last().TCP.PacingRate))
+	return v.networkHeld() && v.windowHeld() < 0.5 && Agrees(pace, v.goodput)
 }
 
 // reaches completes the finding where the goodput is what a measured capacity can

@@ -35,6 +35,12 @@ var (
 		{cause: SlowReceiver, look: slowReceiver, yields: []Yield{
 			{To: ReceiverCPU, Why: "an application that gets no processor time reads slowly, too"},
 		}},
+		{cause: ApplicationWindow, look: applicationWindow, yields: []Yield{
+			{To: ReceiverBuffer, Why: "TCP's own window is used up before the application's"},
+			{To: WindowScale, Why: "TCP's own window is used up before the application's"},
+			{To: SenderBuffer, Why: "what fits into the buffer is less than the application's window"},
+			{To: SlowReceiver, Why: "an application that does not read does not answer, either"},
+		}},
 		{cause: SlowSender, look: slowSender, yields: []Yield{
 			{To: SenderCPU, Why: "an application that gets no processor time writes slowly, too"},
 			{To: SenderBuffer, Why: "a full buffer keeps the application from writing more, unless the connection stood idle", unless: (*view).idle},
@@ -70,6 +76,15 @@ var (
 		{cause: PacingCap, look: pacingCap},
 	}
 )
+
+// passing are the causes that can be told of a running flow from one end. The others
+// take what both ends count over a transfer, a probe of the path, or trials.
+var passing = slices.DeleteFunc(slices.Concat(ends, between), func(r rule) bool {
+	return !slices.Contains([]string{
+		ReceiverBuffer, WindowScale, SenderBuffer, SlowReceiver, ApplicationWindow, SlowSender,
+		RandomLoss, PathCapacity, ShortTransfer, PacingCap,
+	}, r.cause)
+})
 
 // judge looks for the causes of rules, in their order.
 func (v *view) judge(rules []rule) {

@@ -53,8 +53,16 @@ func randomLoss(v *view) *Finding {
 	f.Add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
 	f.AddShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
+	if v.Passing != nil {
+		f.Confidence = min(f.Confidence, untried)
+		f.Action += "; fullbore diagnose tells random loss from a policer or a short queue"
+	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
+
+// untried is how sure random loss can be where no trial tells it from a bucket that
+// drops above a rate, and from a queue that is far too short.
+const untried = 0.6
 
 // queueGoes says whether another congestion control gets more with no queue at
 // all, where round trips were a little longer: what waited was no packet in a queue

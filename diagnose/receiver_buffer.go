@@ -10,8 +10,11 @@ import (
 // receiverBuffer: the sender waits for the receiver's window, the window no
 // longer grows, and the receiving application is not what keeps it small.
 func receiverBuffer(v *view) *Finding {
-	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() > 0.5 || v.scaleLimits() || v.acksFill() || v.suffices(v.window()) {
+	if v.Passing != nil && len(v.senders) == 0 {
+		return v.ownReceiverBuffer()
+	}
+	held := v.windowHeld()
+	if held < 0.5 || v.readsSlowly() || v.scaleLimits() || v.Passing != nil && !v.tellsWindow() || v.acksFill() || v.suffices(v.window()) {
 		return nil // acknowledgements that queue make any window too small
 	}
 	buffer, limit := v.buffer(v.receivers, receiveBuffer), v.receiveMax()
@@ -25,7 +28,7 @@ func receiverBuffer(v *view) *Finding {
 	f := &Finding{
 		Cause: ReceiverBuffer,
 		Confidence: confidence(
-			count(known, explains, len(v.receivers) > 0 && v.unread() < 0.1, v.rwnd > 0.8),
+			count(known, explains, v.readsAtOnce(), v.rwnd > 0.8),
 			count(carries > 0 && !explains)),
 		Says: fmt.Sprintf("The sender waits for the receiver: its window of %v is used up on every round trip of %s, which makes %v, and %v was measured. The window is that small because %s.",
 			offered, unit.Milliseconds(v.rtt), carries, v.goodput, limit.why),
@@ -45,7 +48,19 @@ func receiverBuffer(v *view) *Finding {
 		f.Add("receive_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
 	}
 	f.AddShare("unread", v.unread(), "of the window's worth was waiting for the application")
+	if v.Passing != nil {
+		f.Action += ", unless the program there sets SO_RCVBUF; watch there to be sure that it reads in time"
+		return v.predictTwice(f, "with a receive buffer twice as large, as far as the path carries it")
+	}
 	return v.predict(f, v.senderLimit(), v.lossLimit())
+}
+
+// readsAtOnce says whether the receiving application was seen to keep up.
+func (v *view) readsAtOnce() bool {
+	if v.Passing != nil {
+		return v.moves().steady && !v.queued(v.rtt)
+	}
+	return len(v.receivers) > 0 && v.unread() < 0.1
 }
 
 // suffices says whether a window would fill the path if nothing queued on it.
@@ -61,7 +76,11 @@ func (v *view) unread() float64 {
 	waiting := sum(v.receivers, func(f flow) float64 {
 		return f.median(func(s *bulk.Sample) float64 { return float64(s.Unread) })
 	})
-	return ratio(waiting, waiting+float64(v.window()))
+	holds := v.window()
+	if v.Passing != nil && len(v.senders) == 0 {
+		holds = v.offered()
+	}
+	return ratio(waiting, waiting+float64(holds))
 }
 
 // windowRate is the goodput of one window a round trip, over all streams.

@@ -11,6 +11,9 @@ import (
 // used up, and the buffer no longer grows.
 func senderBuffer(v *view) *Finding {
 	held, stuck := v.sendHeld()
+	if v.Passing != nil && v.sndbuf < clockRan {
+		return nil // its program may just write no more
+	}
 	if held < 0.5 || v.halfEmpty() > 0.5 || v.windowFull() > 0.5 || v.cwndFull() > 0.5 && v.outgrown() < 0.5 && !stuck {
 		return nil
 	}
@@ -52,6 +55,9 @@ func senderBuffer(v *view) *Finding {
 	}
 	if limit.bytes > 0 {
 		f.Add("send_buffer_max", float64(limit.bytes), "B", "its limit: %v (%s)", limit.bytes, limit.name)
+	}
+	if v.Passing != nil {
+		return v.predictTwice(f, "with a send buffer twice as large, as far as the path and the receiver's window carry it")
 	}
 	return v.predict(f, v.receiverLimit(), v.lossLimit())
 }

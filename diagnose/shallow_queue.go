@@ -47,7 +47,7 @@ func shallowQueue(v *view) *Finding {
 	f.addTrials(v, TrialPaced, TrialCongestion, TrialStreams)
 	f.Add("losses", p.events, "", "%.0f times packets were lost, in %.0f segments", p.events, p.segments)
 	if p.trial != nil {
-		f.Add("losses_paced", p.seen, "", "%.0f times when paced, in %.0f: if bursts did not matter, so few would be seen with a chance of %.2g %%", p.seen, p.sent, 100*p.chance)
+		f.Add("losses_paced", p.seen, "", "%.0f times when paced, in %.0f: if bursts did not matter, so few would be seen with a chance of %s", p.seen, p.sent, percent(p.chance))
 	}
 	f.AddShare("burst_loss", burst, "of the packets of short trains were lost, which leave back to back")
 	f.AddShare("retransmitted", v.loss.share, "of all bytes were sent again, unpaced")

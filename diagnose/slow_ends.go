@@ -9,8 +9,11 @@ import (
 // slowReceiver: the sender waits for the receiver's window, and what fills the
 // receiver's buffer is data that its application has not read.
 func slowReceiver(v *view) *Finding {
-	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() <= 0.5 {
+	if v.Passing != nil {
+		return v.slowReceiverInPassing()
+	}
+	held := v.windowHeld()
+	if held < 0.5 || !v.readsSlowly() {
 		return nil
 	}
 	f := &Finding{
@@ -35,16 +38,20 @@ func slowSender(v *view) *Finding {
 		return nil
 	}
 	idle, unfilled := v.idle(), v.unfilled()
-	if !idle && unfilled < 0.5 {
+	if !idle && unfilled < 0.5 || v.programWindow().limits {
 		return nil
+	}
+	says := fmt.Sprintf("The sending application does not supply data fast enough: for %s of the time everything it wrote was on its way, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
+		percent(max(1-v.busy, unfilled)), v.goodput)
+	if idle && v.Passing != nil {
+		says = fmt.Sprintf("The sending application leaves the connection empty for %s of the time. Whatever it waits for (disk, CPU, an answer) limits it to %v.", percent(1-v.busy), v.goodput)
 	}
 	f := &Finding{
 		Cause:      SlowSender,
 		Confidence: confidence(count(idle || unfilled > 0.8, unfilled > 0.5, v.loss.packets == 0, !v.queued(v.rtt)), 0),
-		Says: fmt.Sprintf("The sending application does not supply data fast enough: for %.2g %% of the time everything it wrote was on its way, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
-			100*max(1-v.busy, unfilled), v.goodput),
-		Action: "look at what the sending application waits for; no TCP setting makes it faster",
-		weight: max(1-v.busy, unfilled),
+		Says:       says,
+		Action:     "look at what the sending application waits for; no TCP setting makes it faster",
+		weight:     max(1-v.busy, unfilled),
 	}
 	f.addGoodput(v)
 	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
@@ -59,11 +66,57 @@ func (v *view) idle() bool { return v.busy < 0.9 }
 // unfilled is the share of samples in which everything that was written is in
 // flight, no window is used up, and the send buffer has room: it may still grow,
 // or is at most half full. A buffer that limits swings between two thirds and full
-// (see SenderShare).
+// (see SenderShare). Of another program's flow the kernel's clock tells as well: it
+// has hardly run where the program never waited for room.
 func (v *view) unfilled() float64 {
-	most := v.sendMax().bytes
+	most, never := v.sendMax().bytes, v.Passing != nil && v.sndbuf < clockRan
 	return v.samples(func(s *bulk.Sample) bool {
-		return !recovering(s) && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(&s.TCP)) < full*room(s) && s.Mem.SendBuf > 0 &&
-			(s.Mem.SendQueued < s.Mem.SendBuf/2 || most > 0 && float64(s.Mem.SendBuf) < full*float64(most))
+		return !recovering(s) && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(s)) < full*room(s) && s.Mem.SendBuf > 0 &&
+			(never || s.Mem.SendQueued < s.Mem.SendBuf/2 || most > 0 && float64(s.Mem.SendBuf) < full*float64(most))
 	})
+}
+
+// clockRan is the share of the time from which on the kernel's clock of a full send
+// buffer says that it was full at some time: the clock stands while pacing or the
+// congestion window is what blocked last.
+const clockRan = 0.01
+
+// readsSlowly says whether the receiving application keeps the window small by not
+// reading. The receiver's own figures tell; where there are none, of another
+// program's flow, the window does.
+func (v *view) readsSlowly() bool {
+	if v.Passing != nil && len(v.receivers) == 0 {
+		return v.moves().signs() > 0
+	}
+	return v.unread() > 0.5
+}
+
+// slowReceiverInPassing is slowReceiver of a flow of which one end is seen.
+func (v *view) slowReceiverInPassing() *Finding {
+	f := &Finding{
+		Cause:  SlowReceiver,
+		Action: "look at what the receiving program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster",
+		Gain:   1,
+		weight: 1,
+	}
+	switch {
+	case !v.readsSlowly():
+		return nil
+	case len(v.senders) == 0:
+		f.Confidence = confidence(1+count(v.unread() > 0.7), 0)
+		f.Says = fmt.Sprintf("What arrives waits for the program on this host, which reads only %v: the buffer is full, and the sender has to wait.", v.goodput)
+		f.Action = "look at what this program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster"
+		f.addGoodput(v)
+		f.addRTT(v)
+		return f
+	case v.windowHeld() < 0.5 || v.scaleLimits():
+		return nil
+	}
+	m := v.moves()
+	f.Confidence = confidence(m.signs(), 0)
+	f.Says = fmt.Sprintf("The sender waits for the receiver, whose window moves between %v and %v: it fills up because the receiving program reads only %v.", m.low, m.high, v.goodput)
+	f.addGoodput(v)
+	f.addRTT(v)
+	m.facts(f)
+	return f
 }

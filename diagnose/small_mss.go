@@ -31,8 +31,8 @@ func smallMSS(v *view) *Finding {
 	f := &Finding{
 		Cause:      SmallMSS,
 		Confidence: confidence(2+count(known, !v.short(v.goodput), v.networkHeld()), 0),
-		Says: fmt.Sprintf("Segments carry %.0f bytes, and the path carries packets of %.0f. Something lowered the MSS when the connection was opened: headers take %.2g %% of the path instead of %.2g %%, and each packet's work comes %.2g times as often.",
-			mss, largest, 100*(1-v.payloadShare()), 100*(1-couldBe), possible/mss),
+		Says: fmt.Sprintf("Segments carry %.0f bytes, and the path carries packets of %.0f. Something lowered the MSS when the connection was opened: headers take %s of the path instead of %s, and each packet's work comes %.2g times as often.",
+			mss, largest, percent(1-v.payloadShare()), percent(1-couldBe), possible/mss),
 		Action: "find what clamps the MSS: a firewall or tunnel (TCPMSS rules), a route's advmss, or TCP_MAXSEG in the application",
 		weight: 1,
 	}

@@ -43,8 +43,8 @@ func (v *view) ran(kind TrialKind) bool {
 func (f *Finding) addTrials(v *view, kinds ...TrialKind) {
 	for _, kind := range kinds {
 		if t := v.trial(kind); t != nil {
-			f.Add("trial_"+string(kind), float64(t.goodput), "b/s", "%s: %v, %.2g %% of it sent again",
-				t.describe(kind), t.goodput, 100*t.loss.share)
+			f.Add("trial_"+string(kind), float64(t.goodput), "b/s", "%s: %v, %s of it sent again",
+				t.describe(kind), t.goodput, percent(t.loss.share))
 		}
 	}
 }

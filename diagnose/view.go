@@ -48,6 +48,9 @@ func newView(e *Evidence) *view {
 	v.senders = flows(e.Transfer.Senders(e.Direction))
 	v.receivers = flows(e.Transfer.Receivers(e.Direction))
 	v.goodput = e.Transfer.Goodput(e.Direction)
+	if e.Passing != nil {
+		v.goodput, _ = v.goodputInPassing()
+	}
 	v.rtt, v.minRTT = v.roundTrips()
 	v.minRTT = v.leastTried()
 
@@ -69,10 +72,18 @@ func newView(e *Evidence) *view {
 func (v *view) roundTrips() (median, least time.Duration) {
 	var all []float64
 	lowest := math.Inf(1)
-	for _, f := range v.senders {
+	seen := v.senders
+	if v.Passing != nil && len(seen) == 0 {
+		seen = v.receivers
+	}
+	for _, f := range seen {
 		for _, s := range f.measured {
-			if s.TCP.RTT > 0 {
-				all = append(all, float64(s.TCP.RTT))
+			rtt := s.TCP.RTT
+			if !f.Sender && s.TCP.RcvRTT > 0 {
+				rtt = s.TCP.RcvRTT
+			}
+			if rtt > 0 {
+				all = append(all, float64(rtt))
 			}
 			if s.TCP.MinRTT > 0 && s.TCP.MinRTT != math.MaxUint32 { // MaxUint32: the kernel has none yet
 				lowest = min(lowest, float64(s.TCP.MinRTT))

@@ -11,8 +11,11 @@ import (
 // windowScale: the window is used up and as large as its 16 bits and the agreed
 // shift can say (RFC 7323), although the receiver's buffer would offer more.
 func windowScale(v *view) *Finding {
-	held := max(v.rwnd, v.windowFull())
-	if held < 0.5 || v.unread() > 0.5 || !v.scaleLimits() {
+	if v.Passing != nil && len(v.senders) == 0 {
+		return v.ownWindowScale()
+	}
+	held := v.windowHeld()
+	if held < 0.5 || v.readsSlowly() && v.Passing == nil || !v.scaleLimits() || v.Passing != nil && !v.moves().steady {
 		return nil
 	}
 	shift, agreed := v.scale()
@@ -49,6 +52,9 @@ func (v *view) scaleLimits() bool {
 	shift, _ := v.scale()
 	most := largestWindow(shift)
 	each := v.window() / unit.Size(len(v.senders))
+	if each == 0 {
+		return false
+	}
 	if float64(each) < full*float64(most) {
 		return false
 	}

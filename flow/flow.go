@@ -28,7 +28,7 @@ type Snapshot struct {
 
 // Kernel is the Process of a socket that belongs to the kernel itself, such as
 // that of an NFS mount: it has no PID.
-const Kernel = "kernel"
+const Kernel = diagnose.Kernel
 
 // Flow is one TCP connection of this host. A flow that was not there at the
 // last look has no Goodput yet.

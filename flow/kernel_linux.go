@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
-	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/host"
 )
 
 // settings are the few things that are not told with a socket. Files under
@@ -41,10 +42,9 @@ func (s *settings) close() {
 	}
 }
 
-// bounds are the most that the kernel lets its buffers grow to by themselves;
-// 0: not known.
-func (s *settings) bounds() bounds {
-	return bounds{receive: third(s.rmem), send: third(s.wmem)}
+// facts are this host's bounds of TCP buffers, as the kernel has them.
+func (s *settings) facts() *host.Facts {
+	return &host.Facts{OS: "linux", Tunables: map[string]string{"net.ipv4.tcp_rmem": read(s.rmem), "net.ipv4.tcp_wmem": read(s.wmem)}}
 }
 
 // timeWait counts the sockets in TIME_WAIT, of both address families.
@@ -78,20 +78,12 @@ func parseTimeWait(raw []byte) int {
 	return 0
 }
 
-// third reads the last of the three values of tcp_rmem and tcp_wmem.
-func third(f *os.File) unit.Size {
+// read gives a short file's text; "" if it cannot be read any more.
+func read(f *os.File) string {
 	var buffer [128]byte
 	n, err := f.ReadAt(buffer[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return 0
+		return ""
 	}
-	fields := bytes.Fields(buffer[:n])
-	if len(fields) != 3 {
-		return 0
-	}
-	v, err := strconv.ParseInt(string(fields[2]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return unit.Size(max(0, v))
+	return strings.TrimSpace(string(buffer[:n]))
 }

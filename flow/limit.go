@@ -3,18 +3,10 @@ package flow
 import (
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/host"
 )
-
-// A cause looks at a view for one limit; nil when the view does not point there.
-type cause func(*view) *diagnose.Finding
-
-// What limits a flow that this host sends, the surest signs first, from a rate
-// that was asked for to whatever the path does; but none while it still grows.
-var sending = []cause{growing, pacingCap, receiverWindow, senderBuffer, applicationWindow, slowSender, lossyPath, fullPath}
-
-// And one that it receives, of which it sees far less.
-var receiving = []cause{unread, applicationWindow, receiveBuffer}
 
 var resting = diagnose.Finding{
 	Cause: diagnose.Unknown, Gain: 1, Evidence: []diagnose.Fact{},
@@ -44,62 +36,55 @@ var tooOld = diagnose.Finding{
 // (Linux 4.10).
 const lengthWithClocks = 192
 
-// limit names what limits the flow now.
-func (v *view) limit() diagnose.Finding {
-	last := v.last()
+// span is how far back a verdict looks: long enough to count on, short enough to be
+// called now, and ten round trips in any case.
+func span(rtt time.Duration) time.Duration {
+	return min(max(3*time.Second, 10*rtt), 10*time.Second)
+}
+
+// limit names what limits the flow now, by the rules of package diagnose. settings
+// are this host's.
+func (t *track) limit(settings *host.Facts) diagnose.Finding {
+	t.trim(span(t.flow.RTT))
+	elapsed := t.last().At - t.history[0].At
 	switch {
-	case v.flow.Idle:
+	case t.flow.Idle:
 		return resting
-	case last.TCP.Length < lengthWithClocks:
+	case t.last().TCP.Length < lengthWithClocks:
 		return tooOld
-	case len(v.samples) < 2 || v.elapsed < max(400*time.Millisecond, 4*v.rtt) && !v.stalled():
+	case len(t.history) < 3 || elapsed < max(400*time.Millisecond, 4*t.flow.RTT) && !t.stands():
 		return measuring
 	}
-	causes := receiving
-	if v.flow.Sends {
-		causes = sending
-	}
-	for _, look := range causes {
-		if f := look(v); f != nil {
-			return *f
-		}
-	}
-	return v.unknown()
+	return diagnose.InPassing(t.evidence(settings))
 }
 
-// stalled says that nothing moves although data waits to be sent.
-func (v *view) stalled() bool { return v.goodput == 0 && v.elapsed > time.Second }
-
-// unknown shows what there is, and where more can be seen.
-func (v *view) unknown() diagnose.Finding {
-	if !v.flow.Sends {
-		f := v.found(diagnose.Unknown, 0,
-			"watch the sender: only its kernel knows what it waits for",
-			"This host receives %v and reads it as it comes, and its window has room. So the limit lies with the sender or the path, which cannot be told from here.", v.goodput)
-		v.addReceiving(f)
-		return *f
+// stands says that nothing has moved for a second although data waits.
+func (t *track) stands() bool {
+	first, last := &t.history[0], t.last()
+	moved := last.TCP.BytesReceived - first.TCP.BytesReceived
+	if t.flow.Sends {
+		moved = last.TCP.BytesAcked - first.TCP.BytesAcked
 	}
-	f := v.found(diagnose.Unknown, 0,
-		"measure the path with fullbore diagnose, which can also try other rates and several streams",
-		"%v are acknowledged, and no window, buffer, loss or queue explains why it is not more. What is left is what a passing look cannot see: a saturated core, other traffic, or a rate limit on the path.", v.goodput)
-	v.addSending(f)
-	return *f
+	return moved == 0 && last.At-first.At > time.Second
 }
 
-// addSending are the shares that the causes of a sender are told by.
-func (v *view) addSending(f *diagnose.Finding) {
-	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
-	f.AddShare("rwnd_limited", v.rwnd, "of that the receiver's window held the sender back, by the kernel's clock")
-	f.AddShare("sndbuf_limited", v.sndbuf, "of that the send buffer held the sender back, by the kernel's clock")
-	f.AddShare("window_full", v.share(windowFull), "of the time data waited for the receiver's window")
-	f.AddShare("cwnd_full", v.share(cwndFull), "of the time the congestion window was used up")
-	f.AddShare("drained", v.share(drained), "of the time all that was written was on its way")
-	f.AddShare("retransmitted", ratio(v.losses.resent, v.losses.bytes), "of the bytes were sent again")
-}
-
-func (v *view) addReceiving(f *diagnose.Finding) {
-	f.AddShare("unread", v.unreadShare(), "of what this host can hold was waiting for its application")
-	if window := v.median(offered); window > 0 {
-		f.Add("window", window, "B", "this host offers a window of %v", size(window))
+// evidence is what is known of the flow: one end's samples of one stream. They are
+// good until the next sample is added.
+func (t *track) evidence(settings *host.Facts) *diagnose.Evidence {
+	f := &t.flow
+	e := &diagnose.Evidence{
+		Direction: bulk.Forward,
+		Transfer:  &bulk.Result{},
+		Passing:   &diagnose.Passing{Program: f.Process, Local: f.Local.Port(), Remote: f.Remote.Port(), Losses: t.losses},
 	}
+	end, facts := &e.Transfer.Server, &e.ReceiverHost
+	if f.Sends {
+		end, facts = &e.Transfer.Client, &e.SenderHost
+	}
+	*facts = settings
+	end.Streams = []bulk.Stream{{
+		Sender: f.Sends, Congestion: f.Congestion, Samples: t.history,
+		Peaks: bulk.Peaks{MaxSndWnd: int64(t.widest)},
+	}}
+	return e
 }

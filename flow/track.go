@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -32,8 +33,9 @@ type track struct {
 
 	flow    Flow
 	history []bulk.Sample
-	losses  losses
-	widest  uint32 // the largest window that the peer offered while it was watched
+	losses  diagnose.Losses
+	halved  time.Duration // when the losses last were
+	widest  uint32        // the largest window that the peer offered while it was watched
 }
 
 // totals are counters as they stood at the last look; other samples were taken
@@ -43,6 +45,11 @@ type totals struct{ acked, received, sent, resent uint64 }
 func (t *totals) of(s *bulk.TCPInfo) {
 	*t = totals{s.BytesAcked, s.BytesReceived, s.BytesSent, s.BytesRetrans}
 }
+
+// memory is how long a loss counts in full. Rates of loss that matter on a long path
+// are far too small for a few seconds, so the counts go back further than the
+// history.
+const memory = 30 * time.Second
 
 // maxHistory bounds the samples that a flow keeps, far above what a view needs.
 const maxHistory = 256
@@ -56,7 +63,7 @@ func newTrack(m *message, at time.Duration) *track {
 	s := &t.history[0]
 	s.At = at
 	m.sample(s)
-	t.losses.begin(s)
+	t.halved = at
 	t.note(m)
 	f.Sends = s.TCP.BytesAcked >= s.TCP.BytesReceived
 	t.describe(s)
@@ -138,7 +145,11 @@ func (t *track) add(m *message, at time.Duration) {
 	t.history = append(t.history, bulk.Sample{At: at})
 	s := t.last()
 	m.sample(s)
-	t.losses.add(&t.history[len(t.history)-2], s)
+	if at-t.halved > memory {
+		t.losses.Halve()
+		t.halved = at
+	}
+	t.losses.Add(&t.history[len(t.history)-2], s)
 	t.widest = max(t.widest, s.TCP.SndWnd)
 }
 

@@ -2,12 +2,9 @@ package flow
 
 import (
 	"encoding/binary"
-	"math"
 	"net/netip"
 	"testing"
 	"time"
-
-	"github.com/fullbore/fullbore/bulk"
 )
 
 var native = binary.NativeEndian
@@ -98,23 +95,29 @@ func TestCookieUsedAgain(t *testing.T) {
 	}
 }
 
-// Counters of 32 bits begin again at 0, and losses are counted on.
-func TestLossesAcrossWrap(t *testing.T) {
-	var l losses
-	before := bulk.Sample{TCP: bulk.TCPInfo{DataSegsOut: math.MaxUint32 - 99, TotalRetrans: math.MaxUint32, RTT: 1000}}
-	after := before
-	after.At = time.Second
-	after.TCP.DataSegsOut, after.TCP.TotalRetrans = 900, 1
-	l.begin(&before)
-	l.add(&before, &after)
-	if l.segments != 1000 || l.packets != 2 || l.events != 1 || l.rate() != 0.001 {
+// Losses are counted on over what the history forgets, and older ones count less.
+func TestLossesAreRemembered(t *testing.T) {
+	m := captured(t)
+	lose := func(tr *track, at time.Duration, packets uint32) {
+		segments := native.Uint32(m.info[156:])
+		native.PutUint32(m.info[156:], segments+1000)
+		native.PutUint32(m.info[100:], native.Uint32(m.info[100:])+packets) // total_retrans
+		tr.add(m, at)
+	}
+	tr := newTrack(m, 0)
+	lose(tr, 10*time.Millisecond, 3)
+	lose(tr, memory, 0)
+	if l := tr.losses; l.Packets != 3 || l.Events != 1 || l.Segments != 2000 {
 		t.Errorf("%+v", l)
 	}
-	again := after
-	again.At = 2 * memory
-	l.add(&after, &again)
-	if l.segments != 500 || l.events != 0.5 {
+	tr.forget()
+	lose(tr, memory+1, 0)
+	if l := tr.losses; l.Packets != 1.5 || l.Events != 0.5 || l.Segments != 2000 {
 		t.Errorf("after a while: %+v", l)
+	}
+	lose(tr, 2*memory, 1)
+	if l := tr.losses; l.Packets != 2.5 || l.Events != 1.5 || l.Segments != 3000 {
+		t.Errorf("and again: %+v", l)
 	}
 }
 
@@ -145,7 +148,8 @@ func TestRareLooks(t *testing.T) {
 		counters(m, 1e9*(i+1), 0, 1e9*(i+1), 1e6*uint32(i+1))
 		tr.observe(m, time.Duration(i+1)*time.Minute, time.Minute)
 	}
-	if v := newView(tr, bounds{}, nil); v.limit().Says == measuring.Says || v.elapsed != 2*time.Minute {
-		t.Errorf("after %v: %s", v.elapsed, v.limit().Says)
+	f := tr.limit(settings618)
+	if elapsed := tr.last().At - tr.history[0].At; f.Says == measuring.Says || elapsed != 2*time.Minute {
+		t.Errorf("after %v: %s", elapsed, f.Says)
 	}
 }

@@ -32,7 +32,6 @@ type Watcher struct {
 	order   []*track // of this look: the fastest first
 	shown   [2]Snapshot
 	written [2]uint64 // the looks at which they were
-	scratch []float64
 }
 
 const (
@@ -219,7 +218,7 @@ func (w *Watcher) examine() {
 	slices.SortFunc(w.order[:moving], func(a, b *track) int {
 		return cmp.Or(cmp.Compare(b.moved, a.moved), cmp.Compare(a.id.cookie(), b.id.cookie()))
 	})
-	bounds := w.settings.bounds()
+	settings := w.settings.facts()
 	for i, t := range w.order[:moving] {
 		if i >= maxExamined {
 			if !t.passedOver {
@@ -228,9 +227,7 @@ func (w *Watcher) examine() {
 			continue
 		}
 		t.passedOver = false
-		v := newView(t, bounds, w.scratch)
-		t.flow.Limit = v.limit()
-		w.scratch = v.scratch
+		t.flow.Limit = t.limit(settings)
 	}
 }
 
