@@ -75,3 +75,25 @@ func rooms(t *testing.T) map[string]int {
 	}
 	return floor
 }
+
+// TestPlacesExist: what the table of places names is there.
+func TestPlacesExist(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "| to add | go to |")
+	places := regexp.MustCompile("`([a-z.][a-zA-Z0-9_./-]*)`").FindAllStringSubmatch(table, -1)
+	if !ok || len(places) < 20 {
+		t.Fatalf("ARCHITECTURE.md has no table of places, or names %d", len(places))
+	}
+	for _, place := range places {
+		name := place[1]
+		if strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".yaml") {
+			continue // how a name ends
+		}
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("the table of places names %s: %v", name, err)
+		}
+	}
+}
