@@ -53,6 +53,9 @@ func (c *caller) gone(ctx context.Context) <-chan struct{} {
 	return ctx.Done()
 }
 
+// callerLook is between looks at what an end by bytes depends on.
+const callerLook = 10 * time.Millisecond
+
 // nextLook looks whether the transfer is due, and tells when to look again.
 func (t *transfer) nextLook() <-chan time.Time {
 	c, now, whole := &t.caller, t.now(), t.spec.Omit+t.spec.Duration
@@ -73,12 +76,12 @@ func (t *transfer) nextLook() <-chan time.Time {
 		return nil
 	}
 	// Half of the time that the rest takes at this rate: each look comes nearer.
-	wait := settleLook
+	wait := callerLook
 	if since := now - t.spec.Omit; received > 0 && since > 0 {
 		rest := float64(t.spec.Bytes-received) / float64(received) * float64(since) / 2
-		wait = time.Duration(min(rest, float64(settleLook)))
+		wait = time.Duration(min(rest, float64(callerLook)))
 	}
-	return time.After(max(wait, settleLook/100))
+	return time.After(max(wait, callerLook/100))
 }
 
 func (t *transfer) becomeDue() {
@@ -118,11 +121,14 @@ func (t *transfer) freeze() {
 	t.catchUp()
 	t.caller.halted.Store(true)
 	now := t.now()
+	t.endReceived()
 	t.spent()
 	t.caller.writing.Wait() // a write that was under way counts: the peer may have its bytes already
 	for _, s := range t.streams {
-		t.sampler.last(s, now)
-		s.freeze(t.spec.Timed())
+		if s.Sender {
+			t.sampler.last(func() time.Duration { return now }, s)
+			s.freeze(t.spec.Timed())
+		}
 	}
 	t.conclude()
 	close(t.caller.frozen)
@@ -140,7 +146,7 @@ func (t *transfer) catchUp() {
 		return
 	}
 	for until := t.now() + catchUpMost; t.now() < until && t.driving.Err() == nil && slices.ContainsFunc(t.streams, (*stream).isBehind); {
-		time.Sleep(settleLook / 100)
+		time.Sleep(callerLook / 100)
 	}
 }
 
@@ -154,7 +160,7 @@ func (s *stream) taken() int64 {
 		if look.TCP.BytesReceived == again.TCP.BytesReceived {
 			return int64(look.TCP.BytesReceived) - int64(look.Unread)
 		}
-		time.Sleep(settleLook / 100) // the window fills before long
+		time.Sleep(callerLook / 100) // the window fills before long
 	}
 }
 

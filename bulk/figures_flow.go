@@ -52,16 +52,17 @@ type Waited struct {
 // What the kernel has to have returned of struct tcp_info (include/uapi/linux/tcp.h)
 // for a field to mean something: its end, in bytes.
 const (
-	tcpTotalRetrans = 104
-	tcpMinRTT       = 152
-	tcpDataSegs     = 160 // segs_in and segs_out come before
-	tcpLimited      = 192 // busy_time, rwnd_limited, sndbuf_limited
-	tcpBytesRetrans = 216
-	tcpDsackDups    = 220
-	tcpReordSeen    = 224
-	tcpRcvOooPack   = 228
-	tcpRcvWnd       = 236
-	tcpTotalRTO     = 242
+	tcpTotalRetrans  = 104
+	tcpBytesReceived = 136
+	tcpMinRTT        = 152
+	tcpDataSegs      = 160 // segs_in and segs_out come before
+	tcpLimited       = 192 // busy_time, rwnd_limited, sndbuf_limited
+	tcpBytesRetrans  = 216
+	tcpDsackDups     = 220
+	tcpReordSeen     = 224
+	tcpRcvOooPack    = 228
+	tcpRcvWnd        = 236
+	tcpTotalRTO      = 242
 )
 
 // has says whether the kernel told the field that ends there.

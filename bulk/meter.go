@@ -11,25 +11,24 @@ import (
 // path carries. All times are since the start of the transfer.
 type window struct {
 	omit  time.Duration
-	first atomic.Int64 // ns: a sender started, or a receiver had its first byte; 0: not yet
-	from  atomic.Int64 // ns: the measured time began; 0: not yet
+	first atomic.Int64  // ns: a sender started, or a receiver had its first byte; 0: not yet
+	from  atomic.Int64  // ns: the measured time began; 0: not yet
+	over  atomic.Bool   // the measured time has ended, where this end decides that
+	runs  chan struct{} // gets one when the clock starts; nil: nobody waits for that
 }
-
-// settle is how much longer than asked the omitted time may last, as a share of
-// it and in all: data that waits behind a lost packet is read in one go once
-// that packet is repeated, megabytes on a long path, and would count for more
-// than the path can carry if the measured time began just before.
-const (
-	settleShare = 2 // half as long
-	settleMost  = time.Second
-	settleLook  = 10 * time.Millisecond // between looks whether the measured time can begin
-)
 
 // begin starts the clock, for the first stream that does.
 func (w *window) begin(now time.Duration) {
 	now = max(1, now)
-	if w.first.CompareAndSwap(0, int64(now)) && w.omit == 0 {
+	if !w.first.CompareAndSwap(0, int64(now)) {
+		return
+	}
+	if w.omit == 0 {
 		w.from.CompareAndSwap(0, int64(now))
+	}
+	select {
+	case w.runs <- struct{}{}:
+	default:
 	}
 }
 
@@ -37,21 +36,22 @@ func (w *window) begin(now time.Duration) {
 // move.
 func (w *window) fix() { w.from.Store(int64(max(1, w.omit))) }
 
-// open begins the measured time once the omitted one is over and no data waits
-// behind a lost packet, and says whether it has begun. One goroutine calls it,
-// every settleLook.
-func (w *window) open(now time.Duration, waiting func() bool) bool {
-	first := time.Duration(w.first.Load())
-	switch {
-	case w.from.Load() != 0:
-		return w.isOpen(now)
-	case first == 0 || now-first < w.omit:
-		return false
-	case now-first < w.omit+min(w.omit/settleShare, settleMost) && waiting():
-		return false
+// open begins the measured time once the omitted one is over, and says whether it
+// has begun.
+func (w *window) open(now time.Duration) bool {
+	if first := time.Duration(w.first.Load()); first != 0 && now-first >= w.omit {
+		w.from.CompareAndSwap(0, int64(now))
 	}
-	w.from.Store(int64(now))
-	return true
+	return w.isOpen(now)
+}
+
+// opensIn is how long it is until the measured time begins, if that is known.
+func (w *window) opensIn(now time.Duration) (wait time.Duration, known bool) {
+	if from := time.Duration(w.from.Load()); from != 0 {
+		return max(0, from-now), true
+	}
+	first := time.Duration(w.first.Load())
+	return max(0, first+w.omit-now), first != 0
 }
 
 // isOpen says whether now lies in the measured time.

@@ -36,19 +36,20 @@ type End struct {
 
 // Stream is one TCP connection as one end saw it.
 type Stream struct {
-	ID         int           `json:"id"`         // the same at both ends
-	Sender     bool          `json:"sender"`     // this end sent
-	Local      string        `json:"local"`      // address:port
-	Remote     string        `json:"remote"`     // address:port
-	Congestion string        `json:"congestion"` // as the kernel reports it
-	MSS        int           `json:"mss"`        // bytes, TCP_MAXSEG of the connection
-	SendBuf    int           `json:"send_buf"`   // bytes, SO_SNDBUF at the end
-	RecvBuf    int           `json:"recv_buf"`   // bytes, SO_RCVBUF at the end
-	Bytes      int64         `json:"bytes"`      // by the application, in the measured time
-	Omitted    int64         `json:"omitted"`    // by the application, before it
-	Began      time.Duration `json:"began_ns"`   // when the measured time began, since this end started the transfer
-	Elapsed    time.Duration `json:"elapsed_ns"` // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration; to Stop if the caller ends it
-	Samples    []Sample      `json:"samples"`    // from the first byte on, the omitted time included
+	ID         int           `json:"id"`              // the same at both ends
+	Sender     bool          `json:"sender"`          // this end sent
+	Local      string        `json:"local"`           // address:port
+	Remote     string        `json:"remote"`          // address:port
+	Congestion string        `json:"congestion"`      // as the kernel reports it
+	MSS        int           `json:"mss"`             // bytes, TCP_MAXSEG of the connection
+	SendBuf    int           `json:"send_buf"`        // bytes, SO_SNDBUF at the end
+	RecvBuf    int           `json:"recv_buf"`        // bytes, SO_RCVBUF at the end
+	Bytes      int64         `json:"bytes"`           // by the application, in the measured time
+	Omitted    int64         `json:"omitted"`         // by the application, before it
+	Early      *int64        `json:"early,omitempty"` // of a receiver: bytes read in the measured time that had arrived before it, counted in Omitted, or in Bytes without Spec.Omit; nil: not known
+	Began      time.Duration `json:"began_ns"`        // when the measured time began, since this end started the transfer
+	Elapsed    time.Duration `json:"elapsed_ns"`      // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration; to Stop if the caller ends it
+	Samples    []Sample      `json:"samples"`         // from the first byte on, the omitted time included
 
 	Retransmits int64      `json:"retransmits"`           // segments sent again in the measured time; -1: not known, or a receiver
 	SendPath    SendPath   `json:"send_path,omitempty"`   // what was really used, of a sender
@@ -115,6 +116,7 @@ type SockMem struct {
 	SendAlloc  int `json:"send_alloc"`  // memory held by packets on their way down to the NIC
 	SendQueued int `json:"send_queued"` // memory held by data written and not yet acknowledged
 	SendBuf    int `json:"send_buf"`    // its present limit
+	Backlog    int `json:"backlog"`     // memory held by packets that came while the application held the socket
 	Drops      int `json:"drops"`
 }
 
@@ -137,21 +139,37 @@ type Core struct {
 }
 
 // Goodput is what reached the receiving application in the given direction
-// (Forward or Reverse), counted there, over its measured time.
+// (Forward or Reverse), counted there, over its measured time. What had arrived
+// before that time is left out where the receiver can tell: [Stream.Early]. So it
+// is never above what the path carries.
 func (r *Result) Goodput(d Direction) unit.Rate {
 	receivers := r.Receivers(d)
 	if !r.Spec.Timed() {
 		// Streams with a share of the bytes each may well run one after the
 		// other: what counts is from the first byte of all to the last.
 		began, ended := extent(receivers)
-		return unit.RateOf(moved(receivers).Bytes, ended-began)
+		var bytes int64
+		for _, s := range receivers {
+			bytes += r.timely(&s)
+		}
+		return unit.RateOf(bytes, ended-began)
 	}
 	// All streams are measured over the same time.
 	var rate unit.Rate
 	for _, s := range receivers {
-		rate += unit.RateOf(s.Bytes, s.Elapsed)
+		rate += unit.RateOf(r.timely(&s), s.Elapsed)
 	}
 	return rate
+}
+
+// timely are the bytes that arrived in a receiver's measured time. With omitted
+// time, Bytes are these. A sender with a rate of its own writes a block and
+// pauses: its first block is as much a part of that rate as any.
+func (r *Result) timely(s *Stream) int64 {
+	if s.Early == nil || r.Spec.Omit > 0 || r.Spec.Rate > 0 {
+		return s.Bytes
+	}
+	return s.Bytes - *s.Early
 }
 
 // extent is when the measured time of the first stream began, and when that of

@@ -56,8 +56,10 @@ func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), pat
 // letGo closes the connection of a stream whose thread has ended: without
 // waiting for what is buffered, but for a transfer of bytes that went well.
 func (t *transfer) letGo(s *stream) {
-	t.sampler.last(s, t.now())
-	s.finish()
+	if !s.done {
+		t.sampler.last(t.now, s)
+		s.finish()
+	}
 	if !t.spec.Timed() && s.err == nil {
 		s.sock.close()
 	} else {

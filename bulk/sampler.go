@@ -68,11 +68,18 @@ func (p *sampler) takeOf(now time.Duration, look func(*stream) Sample) {
 	}
 }
 
-// last looks at a stream for the last time.
-func (p *sampler) last(s *stream, now time.Duration) {
-	s.done = true
-	s.learn(s.look(now))
-	s.record.Samples = append(s.record.Samples, s.latest)
+// last looks at streams for the last time. The samples are of the time at which
+// all of them have been taken: nothing that they count came later.
+func (p *sampler) last(clock func() time.Duration, streams ...*stream) {
+	for _, s := range streams {
+		s.done = true
+		s.learn(s.look(clock()))
+	}
+	at := clock()
+	for _, s := range streams {
+		s.latest.At = at
+		s.record.Samples = append(s.record.Samples, s.latest)
+	}
 }
 
 // thin drops every second sample of all streams: they stay in step. The last
@@ -160,8 +167,3 @@ func (s *stream) learnPeaks(now *TCPInfo) {
 	p.MaxRTT = max(p.MaxRTT, rtt)
 	p.MeanRTT = s.rtts / s.looks
 }
-
-// held says whether the kernel holds more received data than what it can give
-// to the application, which makes up at least half of the memory it takes: the
-// rest came after a packet that is missing.
-func (s *Sample) held() bool { return s.Mem.RecvAlloc > 2*s.Unread }

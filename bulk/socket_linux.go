@@ -142,7 +142,6 @@ func (s *socket) gather(n int) {
 // inspect fills in what the kernel knows of the socket. What it does not tell
 // stays zero.
 func (s *socket) inspect(sample *Sample) {
-	sample.TCP, _ = tcpInfo(s.fd)
 	var raw [128]byte
 	if n, err := getsockopt(s.fd, unix.SOL_SOCKET, unix.SO_MEMINFO, raw[:]); err == nil {
 		sample.Mem = ParseSockMem(raw[:n])
@@ -150,6 +149,8 @@ func (s *socket) inspect(sample *Sample) {
 	if n, err := unix.IoctlGetInt(s.fd, unix.SIOCINQ); err == nil {
 		sample.Unread = n
 	}
+	// Last of all, so that what comes meanwhile is in it: see Stream.leaveOutEarly.
+	sample.TCP, _ = tcpInfo(s.fd)
 	sample.Unsent, _ = s.unacked()
 }
 

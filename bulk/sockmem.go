@@ -14,6 +14,6 @@ func ParseSockMem(raw []byte) SockMem {
 	return SockMem{
 		RecvAlloc: word(0), RecvBuf: word(1),
 		SendAlloc: word(2), SendBuf: word(3), SendQueued: word(5),
-		Drops: word(8),
+		Backlog: word(7), Drops: word(8),
 	}
 }

@@ -61,7 +61,7 @@ type Spec struct {
 	Streams   int           `json:"streams"`               // TCP connections or UDP flows in each direction, 1..MaxStreams
 	Duration  time.Duration `json:"duration_ns,omitempty"` // measured time, after Omit; or, if 0,
 	Bytes     int64         `json:"bytes,omitempty"`       // bytes to send in each direction, over all its streams, 0 and up; if not 0, they end the transfer, not Duration
-	Omit      time.Duration `json:"omit_ns,omitempty"`     // not measured at the start (slow start); a little longer while a lost packet is being repeated
+	Omit      time.Duration `json:"omit_ns,omitempty"`     // not measured at the start (slow start)
 	Interval  time.Duration `json:"interval_ns,omitempty"` // between samples; 0: DefaultInterval
 	Length    int           `json:"length,omitempty"`      // bytes a write or read, 0: DefaultLength
 	SendBuf   int           `json:"send_buf,omitempty"`    // SO_SNDBUF in bytes, 0: autotuned

@@ -30,11 +30,12 @@ type stream struct {
 	err      error  // set before the thread ends
 
 	// The rest belongs to the sampler.
-	record Stream
-	latest Sample
-	rtts   int64 // sum and number of those of the measured time
-	looks  int64
-	done   bool // it is recorded
+	record  Stream
+	latest  Sample
+	opening *Sample // of a receiver, when the measured time began; nil: it has not
+	rtts    int64   // sum and number of those of the measured time
+	looks   int64
+	done    bool // it is recorded
 }
 
 // drive moves the stream's bytes in a thread of its own, as a bulk application
@@ -79,8 +80,7 @@ func (s *stream) receive(ctx context.Context, t *transfer) error {
 		switch {
 		case t.caller.decides && (t.caller.halted.Load() || errors.Is(err, io.EOF)):
 			return nil
-		case !t.caller.decides && t.spec.Timed() && s.meter.measured(now) >= t.spec.Duration:
-			s.meter.last = now // what stood still at the end belongs to the measured time
+		case !t.caller.decides && t.received.over.Load():
 			return nil
 		case err == nil && t.reader != nil:
 			t.reader.pay(ctx, n)
@@ -279,6 +279,7 @@ func (s *stream) finish() {
 	s.record.Bytes = m.bytes.Load() - s.record.Omitted
 	s.record.Began = m.began()
 	s.record.Elapsed = max(0, m.measured(m.last)) // below 0: nothing came in the measured time
+	s.leaveOutEarly()
 	s.describe()
 }
 
@@ -295,6 +296,7 @@ func (s *stream) freeze(timed bool) {
 		}
 		s.record.Elapsed = now - s.record.Began
 	}
+	s.leaveOutEarly()
 	s.describe()
 }
 

@@ -36,7 +36,8 @@ type transfer struct {
 	driving context.Context
 	stop    context.CancelFunc // ends all threads
 
-	sending, receiving bool // it is measured time
+	clock              chan struct{} // gets one when a window's clock starts
+	sending, receiving bool          // it is measured time
 
 	mu  sync.Mutex
 	err error // the first failure
@@ -48,7 +49,9 @@ func open(ctx context.Context, spec Spec, conns []Conn, patience time.Duration) 
 		spec: spec, length: cmp.Or(spec.Length, DefaultLength), patience: patience + spec.pause(),
 		end: newEnd(), ended: make(chan *stream, len(conns)),
 	}
+	t.clock = make(chan struct{}, 2)
 	t.sent.omit, t.received.omit = spec.Omit, spec.Omit
+	t.sent.runs, t.received.runs = t.clock, t.clock
 	if err := t.take(conns, patience); err != nil {
 		for _, s := range t.streams {
 			s.close()
@@ -152,8 +155,6 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 
 	ticker := time.NewTicker(cmp.Or(t.spec.Interval, DefaultInterval))
 	defer ticker.Stop()
-	settling := time.NewTicker(settleLook)
-	defer settling.Stop()
 	look := func() {
 		t.sampler.take(t.now())
 		t.readings.look()
@@ -161,6 +162,7 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 			watch(t.sampler.progress)
 		}
 	}
+	opens, ends := t.open(look), (<-chan time.Time)(nil)
 	due, halt, gone := t.nextLook(), t.caller.halt, t.caller.gone(ctx)
 	for live := len(t.streams); live > 0 || halt != nil; {
 		select {
@@ -169,13 +171,15 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 			t.part(ctx, s)
 		case <-ticker.C:
 			look()
-		case <-settling.C:
-			sending, receiving := t.sending, t.receiving
-			if t.settled() {
-				settling.Stop()
-			}
-			if t.spec.Omit > 0 && (sending != t.sending || receiving != t.receiving) {
-				look() // what counts from the measured time on, begins with this one
+		case <-t.clock:
+			opens = t.open(look)
+			ends = t.endsIn()
+		case <-opens:
+			opens = t.open(look)
+			ends = t.endsIn()
+		case <-ends:
+			if ends = t.endsIn(); ends == nil {
+				t.endReceived()
 			}
 		case <-due:
 			due = t.nextLook()
@@ -189,27 +193,80 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 		case <-halt:
 			halt = nil
 			ticker.Stop()
-			settling.Stop()
+			opens = nil
 			t.freeze()
 		}
 	}
 }
 
-// settled begins the measured time where it is to begin, and says whether it
-// has begun in all directions.
-func (t *transfer) settled() bool {
+// open begins the measured time in each direction for which the omitted time is
+// over, and tells when to call it again; nil: when a clock starts, or never.
+//
+// All streams are looked at then: counters of the measured time are told from
+// there, and so is what had arrived at a receiver before (Stream.leaveOutEarly).
+func (t *transfer) open(look func()) <-chan time.Time {
 	now := t.now()
-	sending := t.sent.open(now, func() bool { return false })
-	receiving := t.received.open(now, t.waiting)
-	if (sending || receiving) && !t.sending && !t.receiving {
-		// The last reading is of the start: it is kept where it is nearer.
-		if began := t.began(); now-began < began {
-			t.cpu, _ = host.ReadCPU()
-			t.readings.Begin()
+	sending, receiving := t.sent.open(now), t.received.open(now)
+	if sending != t.sending || receiving != t.receiving {
+		if receiving && !t.receiving {
+			for _, s := range t.streams {
+				if !s.Sender && !s.done {
+					opening := s.look(now)
+					s.opening = &opening
+				}
+			}
+		}
+		if t.spec.Omit > 0 {
+			look()
+		}
+		if !t.sending && !t.receiving {
+			// The last readings are of the start: they are kept where it is nearer.
+			if began := t.began(); now-began < began {
+				t.cpu, _ = host.ReadCPU()
+				t.readings.Begin()
+			}
 		}
 	}
 	t.sending, t.receiving = sending, receiving
-	return sending && receiving || (sending || receiving) && t.spec.Direction != Both
+	next := time.Duration(-1)
+	for _, w := range []*window{&t.sent, &t.received} {
+		if wait, known := w.opensIn(now); known && !w.isOpen(now) && (next < 0 || wait < next) {
+			next = wait
+		}
+	}
+	if next < 0 {
+		return nil
+	}
+	return time.After(next)
+}
+
+// endsIn tells when the measured time of the receivers is over, where time and
+// not the caller ends it; nil: it is, or nobody knows.
+func (t *transfer) endsIn() <-chan time.Time {
+	from := time.Duration(t.received.from.Load())
+	if t.caller.decides || !t.spec.Timed() || from == 0 || t.received.over.Load() {
+		return nil
+	}
+	if rest := from + t.spec.Duration - t.now(); rest > 0 {
+		return time.After(rest)
+	}
+	return nil
+}
+
+// endReceived ends the measured time of all receivers at one instant: one that
+// went on for longer than the others would have the path to itself.
+func (t *transfer) endReceived() {
+	t.received.over.Store(true)
+	var receivers []*stream
+	for _, s := range t.streams {
+		if !s.Sender && !s.done {
+			receivers = append(receivers, s)
+		}
+	}
+	t.sampler.last(t.now, receivers...)
+	for _, s := range receivers {
+		s.freeze(t.spec.Timed())
+	}
 }
 
 // began is when the measured time began, in the first direction in which it has.
@@ -219,21 +276,6 @@ func (t *transfer) began() time.Duration {
 		return time.Duration(received)
 	}
 	return time.Duration(sent)
-}
-
-// waiting says whether data has come that waits behind a lost packet.
-func (t *transfer) waiting() bool {
-	for _, s := range t.streams {
-		if s.Sender || s.done {
-			continue
-		}
-		var now Sample
-		s.sock.inspect(&now)
-		if now.held() {
-			return true
-		}
-	}
-	return false
 }
 
 // part deals with a stream whose thread has ended.
