@@ -1,5 +1,11 @@
 package bulk
 
+import (
+	"fmt"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
 // leaveOutEarly finds the bytes of a receiver's measured time that had arrived
 // before it, and counts them as omitted. Without omitted time, Bytes are all that
 // came, and only the goodput is without them.
@@ -58,4 +64,66 @@ func arrivedBetween(opening, ending *Sample) (bytes int64, known bool) {
 // it: the memory of all that was received, less what can be read.
 func (s *Sample) behindHole() int64 {
 	return max(0, int64(s.Mem.RecvAlloc)+int64(s.Mem.Backlog)-int64(s.Unread))
+}
+
+// Excess is by how much a goodput may be above what arrived in the measured time,
+// where the receiving end does not tell what had arrived before.
+type Excess struct {
+	By   *float64 `json:"by,omitempty"` // share of the goodput, at most; absent: not known
+	Says string   `json:"says"`
+}
+
+// excess is nil where the goodput is right: see [Result.Goodput]. Other programs
+// begin to measure with the connection unless a time is omitted, and then nothing
+// has waited.
+func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
+	var waited, bytes int64
+	unknown, bounded := false, true
+	for _, s := range r.Receivers(d) {
+		bytes += s.Bytes
+		if s.Early != nil || s.Datagrams != nil {
+			continue
+		}
+		unknown = true
+		n, known := r.mayHaveWaited(d, &s)
+		waited += n
+		bounded = bounded && known
+	}
+	if !unknown || goodput <= 0 || bytes <= 0 || r.Spec.Protocol == UDP || r.Spec.Omit == 0 && r.Client.Software+r.Server.Software != "" {
+		return nil
+	}
+	if !bounded {
+		return &Excess{Says: "it may be too high: the receiving end does not tell what had come before the measured time began, and was read in it"}
+	}
+	by := min(1, float64(waited)/float64(bytes))
+	if by == 0 {
+		return nil
+	}
+	return &Excess{By: &by, Says: fmt.Sprintf("it may be up to %.2g %% too high: the receiving end does not tell what had come before the measured time began, and was read in it: %s at most", 100*by, unit.Size(waited))}
+}
+
+// mayHaveWaited is how many bytes can have waited at a receiver when the measured
+// time began, as its sender sees it: those that were selectively acknowledged
+// wait behind a hole, and those that the application has not read make the window
+// smaller than it was. Where the sender does not tell either, all that fits into
+// the receive buffer.
+func (r *Result) mayHaveWaited(d Direction, receiver *Stream) (bytes int64, known bool) {
+	for _, s := range r.Senders(d) {
+		if samples := s.Measured(); s.ID == receiver.ID && len(samples) > 0 && samples[0].TCP.has(tcpSndWnd) {
+			// The two ends' times do not begin at the same instant: the next look counts as well.
+			return max(samples[0].waitsFarAway(&s), samples[min(1, len(samples)-1)].waitsFarAway(&s)), true
+		}
+	}
+	return int64(receiver.RecvBuf), receiver.RecvBuf > 0
+}
+
+// waitsFarAway is what waits at the receiver, by a sample of its sender.
+func (s *Sample) waitsFarAway(of *Stream) int64 {
+	var widest uint32
+	for i := range of.Samples {
+		if of.Samples[i].At <= s.At {
+			widest = max(widest, of.Samples[i].TCP.SndWnd)
+		}
+	}
+	return int64(s.TCP.Sacked)*int64(s.TCP.SndMSS) + int64(widest-min(widest, s.TCP.SndWnd))
 }

@@ -15,13 +15,14 @@ import (
 // its measured time began.
 type Figures struct {
 	Direction  Direction  `json:"direction"`
-	From       string     `json:"from"`              // host that sent
-	To         string     `json:"to"`                // host that received
-	Streams    int        `json:"streams"`           // that were recorded
-	Goodput    unit.Rate  `json:"goodput_bps"`       // counted at the receiver; 0 if that is not known: then Received is absent
-	Sent       Moved      `json:"sent,omitzero"`     // counted where the sending application wrote
-	Received   Moved      `json:"received,omitzero"` // counted where the receiving application read
-	Difference Difference `json:"difference"`        // between the two
+	From       string     `json:"from"`                  // host that sent
+	To         string     `json:"to"`                    // host that received
+	Streams    int        `json:"streams"`               // that were recorded
+	Goodput    unit.Rate  `json:"goodput_bps"`           // counted at the receiver; 0 if that is not known: then Received is absent
+	MayBeHigh  *Excess    `json:"may_be_high,omitempty"` // the receiving end does not tell whether all of it arrived in the measured time
+	Sent       Moved      `json:"sent,omitzero"`         // counted where the sending application wrote
+	Received   Moved      `json:"received,omitzero"`     // counted where the receiving application read
+	Difference Difference `json:"difference"`            // between the two
 
 	SenderCPU   *Cost `json:"sender_cpu,omitempty"`
 	ReceiverCPU *Cost `json:"receiver_cpu,omitempty"`
@@ -95,6 +96,7 @@ func (r *Result) Figures(d Direction) Figures {
 	}
 	f.LoadedRTT, f.LeastRTT = loadedRTT(senders)
 	f.Difference = r.difference(d, &f)
+	f.MayBeHigh = r.excess(d, f.Goodput)
 	return f
 }
 

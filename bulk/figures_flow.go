@@ -61,6 +61,7 @@ const (
 	tcpDsackDups     = 220
 	tcpReordSeen     = 224
 	tcpRcvOooPack    = 228
+	tcpSndWnd        = 232
 	tcpRcvWnd        = 236
 	tcpTotalRTO      = 242
 )

@@ -20,6 +20,9 @@ func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
 	for _, d := range r.Spec.Directions() {
 		f := r.Figures(d)
 		t.entry("goodput", goodput(r, &f))
+		if f.MayBeHigh != nil {
+			t.text(f.MayBeHigh.Says)
+		}
 		if f.Datagrams == nil {
 			t.text(f.Difference.Says)
 		} else {
