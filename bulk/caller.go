@@ -127,7 +127,7 @@ func (t *transfer) freeze() {
 	for _, s := range t.streams {
 		if s.Sender {
 			t.sampler.last(func() time.Duration { return now }, s)
-			s.freeze(t.spec.Timed())
+			s.freeze(t.spec)
 		}
 	}
 	t.conclude()

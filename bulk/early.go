@@ -7,8 +7,9 @@ import (
 )
 
 // leaveOutEarly finds the bytes of a receiver's measured time that had arrived
-// before it, and counts them as omitted. Without omitted time, Bytes are all that
-// came, and only the goodput is without them.
+// before it, and counts them as omitted. Where bytes are counted from the first
+// one on, or their number ends the transfer, Bytes keep them, and only the goodput
+// is without them.
 //
 // A path that carries C bytes a second brings at most C*T in a time T. The
 // application may read more in that time: what came behind a lost packet waits in
@@ -29,7 +30,7 @@ import (
 //
 // The larger of the two is the nearer one, and no more than that is counted. At a
 // receiver that is told neither, nothing is left out, and Early stays nil.
-func (s *stream) leaveOutEarly() {
+func (s *stream) leaveOutEarly(spec Spec) {
 	if s.opening == nil {
 		return
 	}
@@ -39,11 +40,20 @@ func (s *stream) leaveOutEarly() {
 	}
 	early := max(0, s.record.Bytes-arrived)
 	s.record.Early = &early
-	if s.meter.window.omit > 0 {
-		s.record.Bytes -= early
-		s.record.Omitted += early
+	if !spec.omitsEarly() {
+		return
+	}
+	s.record.Bytes -= early
+	s.record.Omitted += early
+	if late := s.opening.At - s.record.Began; late > 0 { // on a busy host, the look came later than it should
+		s.record.Began += late
+		s.record.Elapsed = max(0, s.record.Elapsed-late)
 	}
 }
+
+// omitsEarly says whether what arrived before the measured time is of the omitted
+// one: there is such a time, and it is time that ends the transfer.
+func (s Spec) omitsEarly() bool { return s.Timed() && s.Omit > 0 }
 
 // arrivedBetween is how many bytes of data arrived between two looks at a
 // receiver, in order or not, and never more than that.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/unit"
@@ -70,8 +71,7 @@ func TestOnlyWhatArrivedInTime(t *testing.T) {
 			r.read += rapid.Int64Range(0, int64(1000*r.next)-r.read).Draw(t, "read")
 		}
 		s := &stream{opening: opening, latest: *r.look(), record: Stream{Omitted: before.read, Bytes: r.read - before.read}}
-		s.meter.window = &window{omit: time.Second}
-		s.leaveOutEarly()
+		s.leaveOutEarly(Spec{Duration: second, Omit: second})
 		got, all := s.record.Bytes, r.read-before.read
 		if s.record.Early == nil || got+*s.record.Early != all || s.record.Omitted != before.read+*s.record.Early || *s.record.Early < 0 {
 			t.Fatalf("%d bytes were read: %+v", all, s.record)
@@ -83,6 +83,31 @@ func TestOnlyWhatArrivedInTime(t *testing.T) {
 			t.Fatalf("%d bytes are counted, want %d", got, want)
 		}
 	})
+}
+
+// A look that came late begins the measured time of what it tells.
+func TestLateOpening(t *testing.T) {
+	at := func(at time.Duration, segments uint32) Sample {
+		return Sample{At: at, TCP: TCPInfo{Length: 280, DataSegsIn: segments, RcvMSS: 1000}}
+	}
+	opening := at(1200*time.Millisecond, 200)
+	for name, test := range map[string]struct {
+		spec Spec
+		want Stream
+	}{
+		"timed":           {Spec{Duration: second, Omit: second}, Stream{Bytes: 800_000, Omitted: 1_200_000, Began: 1200 * time.Millisecond, Elapsed: 800 * time.Millisecond}},
+		"without omitted": {Spec{Duration: second}, Stream{Bytes: 1_000_000, Omitted: 1_000_000, Began: second, Elapsed: second}},
+		"of bytes":        {Spec{Bytes: 1, Omit: second}, Stream{Bytes: 1_000_000, Omitted: 1_000_000, Began: second, Elapsed: second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stream{opening: &opening, latest: at(2*second, 1000), record: Stream{Bytes: 1_000_000, Omitted: 1_000_000, Began: second, Elapsed: second}}
+			s.leaveOutEarly(test.spec)
+			test.want.Early = new(int64(200_000))
+			if diff := cmp.Diff(test.want, s.record); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestArrivedBetween(t *testing.T) {
@@ -115,8 +140,8 @@ func TestArrivedBetween(t *testing.T) {
 	}
 }
 
-// Without omitted time all bytes stay in the record, and the goodput alone is
-// without those that came before the clock started.
+// Where all bytes stay in the record, the goodput alone is without those that came
+// before the measured time.
 func TestGoodputWithoutEarly(t *testing.T) {
 	early := func(n int64) *int64 { return &n }
 	for name, test := range map[string]struct {
@@ -126,7 +151,7 @@ func TestGoodputWithoutEarly(t *testing.T) {
 		"timed":                             {Spec{Direction: Forward, Duration: second}, 8 * 700},
 		"of bytes":                          {Spec{Direction: Forward, Bytes: 1000}, 8 * 700},
 		"timed, part of it omitted":         {Spec{Direction: Forward, Duration: second, Omit: second}, 8 * 1000},
-		"of bytes, part of it omitted":      {Spec{Direction: Forward, Bytes: 1000, Omit: second}, 8 * 1000},
+		"of bytes, part of it omitted":      {Spec{Direction: Forward, Bytes: 1000, Omit: second}, 8 * 700},
 		"at a rate of the sending program":  {Spec{Direction: Forward, Duration: second, Rate: unit.Mbps}, 8 * 1000},
 		"of bytes at a rate of the program": {Spec{Direction: Forward, Bytes: 1000, Rate: unit.Mbps}, 8 * 1000},
 	} {

@@ -46,7 +46,7 @@ type Stream struct {
 	RecvBuf    int           `json:"recv_buf"`        // bytes, SO_RCVBUF at the end
 	Bytes      int64         `json:"bytes"`           // by the application, in the measured time
 	Omitted    int64         `json:"omitted"`         // by the application, before it
-	Early      *int64        `json:"early,omitempty"` // of a receiver: bytes read in the measured time that had arrived before it, counted in Omitted, or in Bytes without Spec.Omit; nil: not known
+	Early      *int64        `json:"early,omitempty"` // of a receiver: bytes read in the measured time that had arrived before it, counted in Omitted, but without Spec.Omit or Spec.Duration in Bytes; nil: not known
 	Began      time.Duration `json:"began_ns"`        // when the measured time began, since this end started the transfer
 	Elapsed    time.Duration `json:"elapsed_ns"`      // measured time: of a receiver from the first byte to the last, or to the end of Spec.Duration; to Stop if the caller ends it
 	Samples    []Sample      `json:"samples"`         // from the first byte on, the omitted time included
@@ -162,11 +162,10 @@ func (r *Result) Goodput(d Direction) unit.Rate {
 	return rate
 }
 
-// timely are the bytes that arrived in a receiver's measured time. With omitted
-// time, Bytes are these. A sender with a rate of its own writes a block and
+// timely are the bytes that arrived in a receiver's measured time. A sender with a rate of its own writes a block and
 // pauses: its first block is as much a part of that rate as any.
 func (r *Result) timely(s *Stream) int64 {
-	if s.Early == nil || r.Spec.Omit > 0 || r.Spec.Rate > 0 {
+	if s.Early == nil || r.Spec.omitsEarly() || r.Spec.Rate > 0 {
 		return s.Bytes
 	}
 	return s.Bytes - *s.Early

@@ -58,7 +58,7 @@ func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), pat
 func (t *transfer) letGo(s *stream) {
 	if !s.done {
 		t.sampler.last(t.now, s)
-		s.finish()
+		s.finish(t.spec)
 	}
 	if !t.spec.Timed() && s.err == nil {
 		s.sock.close()

@@ -71,7 +71,7 @@ func TestStartTimed(t *testing.T) {
 				var moved, omitted int64
 				for _, s := range end.Streams {
 					moved, omitted = moved+s.Bytes, omitted+s.Omitted
-					if s.Elapsed < spec.Duration-time.Millisecond || s.Began != spec.Omit {
+					if s.Began+s.Elapsed < spec.Omit+spec.Duration-time.Millisecond || s.Began < spec.Omit || s.Sender && s.Began != spec.Omit {
 						t.Errorf("stream %d: %d bytes in %v from %v, %d omitted", s.ID, s.Bytes, s.Elapsed, s.Began, s.Omitted)
 					}
 					if last := s.Samples[len(s.Samples)-1]; last.Bytes < s.Bytes+s.Omitted || last.At != s.Began+s.Elapsed {

@@ -273,30 +273,30 @@ func (s *stream) silence(t *transfer, now time.Duration) time.Duration {
 const blindPatience = time.Minute
 
 // finish records how a stream ended whose thread has.
-func (s *stream) finish() {
+func (s *stream) finish(spec Spec) {
 	m := &s.meter
 	s.record.Omitted = m.omitted.Load()
 	s.record.Bytes = m.bytes.Load() - s.record.Omitted
 	s.record.Began = m.began()
 	s.record.Elapsed = max(0, m.measured(m.last)) // below 0: nothing came in the measured time
-	s.leaveOutEarly()
+	s.leaveOutEarly(spec)
 	s.describe()
 }
 
 // freeze records how the stream stood at its latest sample, while its thread
 // goes on. A transfer of bytes has taken as long as they did, and not until its
 // caller knew.
-func (s *stream) freeze(timed bool) {
+func (s *stream) freeze(spec Spec) {
 	now := s.latest.At
 	s.record.Omitted, s.record.Bytes = s.meter.split(s.latest.Bytes, now)
 	if s.meter.window.isOpen(now) {
 		s.record.Began = time.Duration(s.meter.window.from.Load())
-		if !timed {
+		if !spec.Timed() {
 			now = max(s.record.Began, min(now, time.Duration(s.meter.heard.Load())))
 		}
 		s.record.Elapsed = now - s.record.Began
 	}
-	s.leaveOutEarly()
+	s.leaveOutEarly(spec)
 	s.describe()
 }
 

@@ -265,7 +265,7 @@ func (t *transfer) endReceived() {
 	}
 	t.sampler.last(t.now, receivers...)
 	for _, s := range receivers {
-		s.freeze(t.spec.Timed())
+		s.freeze(t.spec)
 	}
 }
 
