@@ -34,10 +34,16 @@ type sampler struct {
 	acked    int64 // at the last tick: bytes acknowledged, or written where the kernel does not tell
 }
 
+// MostSamples is how many samples one end keeps at most of each of so many
+// streams: sampler.limit of them and the last one.
+func MostSamples(streams int) int { return samplesEach(streams) + 1 }
+
+func samplesEach(streams int) int { return max(minSamples, min(maxSamples, maxAllSamples/streams)) }
+
 func newSampler(streams []*stream) *sampler {
 	return &sampler{
 		streams: streams,
-		limit:   max(minSamples, min(maxSamples, maxAllSamples/len(streams))),
+		limit:   samplesEach(len(streams)),
 		stride:  1,
 	}
 }

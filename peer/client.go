@@ -2,13 +2,13 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
@@ -24,6 +24,7 @@ type Client struct {
 	address atomic.Pointer[netip.AddrPort]
 	http    *http.Client
 	hello   Hello
+	timing  clientTiming
 }
 
 var _ path.Helper = (*Client)(nil)
@@ -39,7 +40,7 @@ func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("far end %w", err)
 	}
-	c := &Client{target: net.JoinHostPort(host, strconv.Itoa(int(port)))}
+	c := &Client{timing: usualClientTiming, target: net.JoinHostPort(host, strconv.Itoa(int(port)))}
 	if tokenString != "" {
 		t, err := parseToken(tokenString)
 		if err != nil {
@@ -53,6 +54,7 @@ func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
 			MaxIdleConnsPerHost:    4,
 			IdleConnTimeout:        idleFor / 2, // before the far end closes it
 			MaxResponseHeaderBytes: 16 << 10,
+			DisableCompression:     true, // what comes is counted before and after
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -111,10 +113,17 @@ func (c *Client) dialAddress() string {
 
 // Facts are those of the far end's host, held against the catalogue of tunables
 // and against what can be: they are planned with, shown, and written into
-// commands. They need the token.
+// commands.
+//
+// Errors: [ErrMeasuresOnly] without the token, [ErrForbidden], [ErrToken],
+// [ErrTimeout], [ErrFailed] when the far end cannot read them itself, [ErrTooMuch]
+// and [ErrNotFullbore] for what cannot be facts, and those of [Dial].
 func (c *Client) Facts(ctx context.Context) (*host.Facts, error) {
 	var facts host.Facts
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/facts", answer: &facts, patience: 30 * time.Second})
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/facts", answer: &facts, most: factsAnswer, patience: c.timing.working})
+	if errors.Is(err, ErrForbidden) && !c.hello.Authorised {
+		return nil, &failure{kind: ErrMeasuresOnly, says: fmt.Sprintf("%s only measures for who has not its token: %v", c.target, err)}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +143,6 @@ func (c *Client) OpenProbe(ctx context.Context) (path.Ticket, error) {
 // Observed asks what the far end saw of path probes so far.
 func (c *Client) Observed(ctx context.Context, cookie string) (path.Observed, error) {
 	var observed path.Observed
-	err := c.call(ctx, request{method: http.MethodGet, path: resource("/v1/probes", cookie), answer: &observed})
+	err := c.call(ctx, request{method: http.MethodGet, path: resource("/v1/probes", cookie), answer: &observed, most: probeAnswer})
 	return observed, err
 }

@@ -20,12 +20,8 @@ func (c *Client) Changes() change.Host {
 // farChanges is change.Host over the control API.
 type farChanges struct{ client *Client }
 
-// changePatience is how long the far end may take for a change: it journals to
-// disk and may start helpers of its own.
-const changePatience = 30 * time.Second
-
 func (f farChanges) call(ctx context.Context, method, path string, body, answer any) error {
-	return f.client.call(ctx, request{method: method, path: path, body: body, answer: answer, patience: changePatience})
+	return f.client.call(ctx, request{method: method, path: path, body: body, answer: answer, most: setsAnswer, patience: f.client.timing.working})
 }
 
 func (f farChanges) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
@@ -63,6 +59,6 @@ func (f farChanges) Revert(ctx context.Context, id string) (*change.Set, error) 
 
 func (f farChanges) List(ctx context.Context) ([]change.Set, error) {
 	var sets []change.Set
-	err := f.call(ctx, http.MethodGet, "/v1/changes", nil, &sets)
+	err := f.client.call(ctx, request{method: http.MethodGet, path: "/v1/changes", answer: &sets, most: setsAnswer, patience: f.client.timing.working})
 	return sets, err
 }

@@ -2,8 +2,11 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,5 +90,38 @@ func TestHostileFactsDoNoHarm(t *testing.T) {
 	tell = &host.Facts{Name: "b", OS: "freebsd", CPUs: 4, Interfaces: []host.Interface{}, WhyNot: "not supported"}
 	if facts, err := client.Facts(within(t, generous)); err != nil || facts.CPUs != 4 {
 		t.Errorf("of another system: %+v, %v", facts, err)
+	}
+}
+
+// Why there are no facts is told apart, and says what to do.
+func TestNoFacts(t *testing.T) {
+	failing := startFarEnd(t, Config{Facts: func(context.Context) (*host.Facts, error) { return nil, errors.New("no /proc here") }}, "127.0.0.1:0")
+	hanging := startFarEnd(t, Config{Facts: func(ctx context.Context) (*host.Facts, error) { <-ctx.Done(); return nil, ctx.Err() }}, "127.0.0.1:0")
+	late := hanging.dial(t, hanging.TokenString())
+	late.timing = hasteful
+	answering := func(kind error, format string, args ...any) *Client {
+		return hostile(t, func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, problem(kind, format, args...)) })
+	}
+	kinds := []error{ErrMeasuresOnly, ErrForbidden, ErrToken, ErrTimeout, ErrFailed, ErrTooMuch, ErrNotFullbore, ErrBusy, ErrUnreachable}
+	for name, c := range map[string]struct {
+		client *Client
+		kinds  []error
+		says   []string
+	}{
+		"no token":                 {failing.dial(t, ""), []error{ErrMeasuresOnly, ErrForbidden}, []string{"only measures", "token that `fullbore serve` prints"}},
+		"it cannot read them":      {failing.dial(t, failing.TokenString()), []error{ErrFailed}, []string{"no /proc here", "put right there"}},
+		"it hangs":                 {late, []error{ErrTimeout, ErrUnreachable}, []string{"stopped answering", "look at `fullbore serve` there"}},
+		"forbidden all the same":   {answering(ErrForbidden, "not to you"), []error{ErrForbidden}, []string{"not to you"}},
+		"the token no longer fits": {answering(ErrToken, "unknown: use the one printed there"), []error{ErrToken}, []string{"use the one"}},
+		"another error of its own": {answering(errors.New("of the future"), "it broke"), []error{ErrFailed}, []string{"it broke"}},
+		"too many requests":        {answering(ErrBusy, "wait a few seconds"), []error{ErrBusy}, []string{"wait"}},
+	} {
+		_, err := c.client.Facts(within(t, generous))
+		for _, kind := range kinds {
+			if errors.Is(err, kind) != slices.Contains(c.kinds, kind) {
+				t.Errorf("%s: error %v: is it %v? %v", name, err, kind, errors.Is(err, kind))
+			}
+		}
+		wantKind(t, err, c.kinds[0], c.says...)
 	}
 }

@@ -19,12 +19,6 @@ import (
 const (
 	// heartbeat is the time between looks at the far end during a transfer.
 	heartbeat = time.Second
-	// lostAfter is how long the far end may show no sign of life: neither an
-	// answer nor progress of the data. A control request behind a full queue
-	// takes an RTT of perhaps half a second, and three retransmissions of a lost
-	// packet another 1 + 2 + 4 RTOs: that alone must not pass for death, and it
-	// does not while data moves.
-	lostAfter = 4 * time.Second
 	// dialsAtOnce bounds how many streams connect at the same time: few enough
 	// for a listening socket's queue, many enough for a long path.
 	dialsAtOnce = 16
@@ -54,7 +48,7 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 	conns, err := c.attach(ctx, spec, place)
 	if err == nil {
 		small.loads(ctx)
-		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: place.AttachWithin + patience})
+		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: place.AttachWithin + c.timing.silent})
 	}
 	if err != nil {
 		closeAll(conns)
@@ -62,7 +56,7 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 		return result, fmt.Errorf("start transfer: %w", err)
 	}
 
-	life := watchLife(ctx)
+	life := watchLife(ctx, c.timing.lost)
 	defer life.stop()
 	small.begins()
 	err = c.move(life, place.ID, spec, conns, result, watch)
@@ -167,29 +161,47 @@ func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, 
 // moved is all that an end sent and received so far, in bytes.
 func moved(p bulk.Progress) int64 { return p.Sent + p.Received }
 
-// conclude fetches the far end's half.
+// conclude fetches the far end's half. A far end that neither ends the transfer
+// nor gives its result is not waited for without end.
 func (c *Client) conclude(life *life, id string, result *bulk.Result, ours error) error {
+	late := time.Now().Add(c.timing.ending)
+	var failing time.Time // since when nothing of use has come
 	for {
-		var now standing
-		err := c.call(life.ctx, request{
-			method: http.MethodGet, path: resource("/v1/transfers", id, "result"),
-			answer: &now, most: maxResult, alive: life.sign,
-		})
+		now, err := c.result(life.ctx, id, result.Spec, life.sign)
 		switch {
 		case life.ctx.Err() != nil:
 			return c.whyOver(life)
 		case errors.Is(err, ErrGone), errors.Is(err, syscall.ECONNREFUSED):
 			return c.lost(life, err)
 		case errors.Is(err, ErrUnreachable), errors.Is(err, ErrNotFullbore): // perhaps it is just dying
-			if !sleep(life.ctx, 250*time.Millisecond) {
-				return c.whyOver(life)
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			if time.Since(failing) > c.timing.lost {
+				return c.lost(life, err)
 			}
 		case err != nil:
 			return fmt.Errorf("fetch the far end's result: %w", err)
 		case now.End != nil:
 			return c.join(result, now.End, ours)
+		case time.Now().After(late):
+			return c.lost(life, fmt.Errorf("%w: it did not end the transfer within %v", ErrTimeout, c.timing.ending))
+		default:
+			failing = time.Time{}
+		}
+		if !sleep(life.ctx, 250*time.Millisecond) {
+			return c.whyOver(life)
 		}
 	}
+}
+
+// result asks for the far end's half, which is there once the transfer is done.
+func (c *Client) result(ctx context.Context, id string, spec bulk.Spec, alive func()) (now standing, err error) {
+	err = c.call(ctx, request{
+		method: http.MethodGet, path: resource("/v1/transfers", id, "result"),
+		answer: &now, most: resultAnswer(spec), zipped: true, alive: alive,
+	})
+	return now, err
 }
 
 // salvage fetches the far end's half of a transfer that this end stopped: what
@@ -199,8 +211,7 @@ func (c *Client) salvage(ctx context.Context, id string, result *bulk.Result) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), partWithin)
 	defer done()
 	for {
-		var now standing
-		err := c.call(ctx, request{method: http.MethodGet, path: resource("/v1/transfers", id, "result"), answer: &now, most: maxResult})
+		now, err := c.result(ctx, id, result.Spec, nil)
 		switch {
 		case err != nil:
 			return
@@ -210,6 +221,7 @@ func (c *Client) salvage(ctx context.Context, id string, result *bulk.Result) {
 			}
 			return
 		}
+		sleep(ctx, 100*time.Millisecond)
 	}
 }
 
@@ -250,6 +262,8 @@ func checkEnd(spec bulk.Spec, far *bulk.End) error {
 			return fmt.Errorf("both ends were the sender, or neither, of stream %d", s.ID)
 		case s.Bytes < 0 || s.Omitted < 0 || s.Elapsed < 0:
 			return fmt.Errorf("stream %d has negative counts", s.ID)
+		case len(s.Samples) > mostSamples(spec):
+			return fmt.Errorf("stream %d has %d samples, and there can be %d", s.ID, len(s.Samples), mostSamples(spec))
 		}
 		seen[s.ID] = true
 	}

@@ -27,6 +27,7 @@ var problems = []struct {
 	{ErrLimit, "limit", http.StatusUnprocessableEntity},
 	{ErrBusy, "busy", http.StatusTooManyRequests},
 	{ErrGone, "gone", http.StatusNotFound},
+	{ErrFailed, "failed", http.StatusInternalServerError},
 	{ErrRefused, "refused", http.StatusConflict},
 	{path.ErrTickets, "tickets", http.StatusTooManyRequests},
 	{change.ErrRefused, "change-refused", http.StatusConflict},
@@ -57,6 +58,9 @@ func understand(p *huma.ErrorModel) error {
 		says = append(says, detail.Error())
 	}
 	kind := ErrRefused
+	if p.Status >= 500 {
+		kind = ErrFailed
+	}
 	for _, known := range problems {
 		if problemType+known.name == p.Type {
 			kind = known.kind
