@@ -42,8 +42,8 @@ func watched() *flow.Snapshot {
 	}
 }
 
-// moving are the flows that move data, the fastest first.
-const moving = "1 3 2 6 4"
+// fastestFirst are the flows that move data, the fastest first.
+const fastestFirst = "1 3 2 6 4"
 
 // chosen are flows of a look, by their IDs.
 func chosen(look *flow.Snapshot, ids string) []flow.Flow {
@@ -64,14 +64,14 @@ func TestWatch(t *testing.T) {
 		explain bool
 		change  func(*flow.Snapshot)
 	}{
-		"lines":     {shown: moving},
+		"lines":     {shown: fastestFirst},
 		"explained": {shown: "1 3", explain: true},
 		"none-open": {change: func(s *flow.Snapshot) { s.Flows, s.Notes = nil, nil }},
 		"none-moves": {explain: true, change: func(s *flow.Snapshot) {
 			s.Flows, s.Notes = s.Flows[4:5], nil
 		}},
 		"none-selected": {},
-		"nasty": {shown: moving, explain: true, change: func(s *flow.Snapshot) {
+		"nasty": {shown: fastestFirst, explain: true, change: func(s *flow.Snapshot) {
 			s.Flows = s.Flows[:1]
 			s.Flows[0].Process, s.Notes[0] = "a\x1b[2J", "b\x1b[2J\n"
 			s.Flows[0].Limit.Says = "c\x1b[2J"
@@ -102,7 +102,7 @@ func TestWatchMetrics(t *testing.T) {
 			look := watched()
 			look.Flows[2].Process = "a\"b\\c\nd\xff"
 			var out bytes.Buffer
-			if err := WatchMetrics(&out, look, chosen(look, moving), few); err != nil {
+			if err := WatchMetrics(&out, look, chosen(look, fastestFirst), few); err != nil {
 				t.Fatal(err)
 			}
 			golden.Check(t, name+".prom", out.Bytes())

@@ -66,9 +66,9 @@ func (c *compareCmd) Run(app *app) error {
 			return record.Result, err
 		}
 	}
-	watch := newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr))
+	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
 	doc, err := contest.Run(app.ctx, watch)
-	watch.end()
+	watch.End()
 	if c.JSON {
 		if err := printJSON(app.stdout, doc); err != nil {
 			return err

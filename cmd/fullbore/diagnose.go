@@ -67,7 +67,7 @@ func (c *diagnoseCmd) Run(app *app) error {
 	}
 	x, err := examineFar(app, &c.optionalTarget, examine.Options{
 		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget, Quick: c.Quick,
-		Watch: newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr)),
+		Watch: report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)),
 	})
 	if x == nil {
 		return err
@@ -87,8 +87,8 @@ func examineFar(app *app, to *optionalTarget, o examine.Options) (*examine.Exami
 	}
 	defer far.Close()
 	x, err := examine.Run(app.ctx, host.Collect, far, o)
-	if watch, ok := o.Watch.(watcher); ok {
-		watch.end()
+	if watch, ok := o.Watch.(report.Monitor); ok {
+		watch.End()
 	}
 	switch {
 	case errors.Is(err, examine.ErrBudget):

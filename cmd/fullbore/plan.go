@@ -130,7 +130,7 @@ func (c *planCmd) input(app *app) (plan.Input, error) {
 	}
 	x, err := examineFar(app, &c.optionalTarget, examine.Options{
 		Direction: direction, Streams: c.Parallel,
-		Watch: newWatcher(app.stderr, c.format() == "json" && !isTerminal(app.stderr)),
+		Watch: report.NewMonitor(app.stderr, c.format() == "json" && !isTerminal(app.stderr)),
 	})
 	if err != nil {
 		return plan.Input{}, err

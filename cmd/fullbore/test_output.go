@@ -60,9 +60,11 @@ func (c *outputFlags) form(app *app, title, note string) (form, error) {
 }
 
 // watched shows progress on a terminal while stdout waits for a document.
-type watched struct{ watcher }
+type watched struct{ report.Monitor }
 
-func newWatched(app *app) watched { return watched{newWatcher(app.stderr, !isTerminal(app.stderr))} }
+func newWatched(app *app) watched {
+	return watched{report.NewMonitor(app.stderr, !isTerminal(app.stderr))}
+}
 
 func (w watched) begin(run string, _ document.Record) {
 	if run == "" {
@@ -87,7 +89,7 @@ func (d *asDocument) run(_ *document.Record, _ string, run *experiment.Run) erro
 }
 
 func (d *asDocument) end(r *document.Record, _ *own) error {
-	d.watcher.end()
+	d.End()
 	return d.print(r)
 }
 

@@ -42,12 +42,12 @@ func (c *tuneCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	watch := newWatcher(app.stderr, c.JSON && !isTerminal(app.stderr))
+	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
 	result, err := tune.Run(app.ctx, tune.Near{Facts: host.Collect, Changes: changes}, far, tune.Options{
 		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget,
 		Apply: tune.Mode(c.Apply), DryRun: c.DryRun, Watch: watch,
 	})
-	watch.end()
+	watch.End()
 	if c.JSON {
 		if err := printJSON(app.stdout, result); err != nil {
 			return err
