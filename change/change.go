@@ -83,6 +83,22 @@ func (s *Set) last() time.Time {
 // Kept reports whether there is something that Revert would undo.
 func (s *Set) Kept() bool { return s.Open() || s.State == Confirmed }
 
+// Mendable reports whether the host has all that the set wants, and only the next
+// boot will not.
+func (s *Set) Mendable() bool {
+	drifted := false
+	for _, v := range s.Values {
+		if v.State != Live {
+			continue
+		}
+		if v.Now != v.New {
+			return false
+		}
+		drifted = drifted || v.Drift != ""
+	}
+	return drifted && s.Persist && !s.Elsewhere
+}
+
 // Value is one touched tunable in a change set.
 type Value struct {
 	Tunable string `json:"tunable"`
