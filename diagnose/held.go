@@ -76,7 +76,7 @@ func (v *view) windowHeld() float64 {
 func (v *view) windowFull() float64 {
 	return v.samples(func(s *bulk.Sample) bool {
 		window := int64(s.TCP.SndWnd)
-		return tellsWindow(&s.TCP) && sent(s) > 0 && window-sent(s) <= max(window/10, int64(s.TCP.SndMSS))
+		return tellsWindow(&s.TCP) && (window > 0 || s.TCP.NotsentBytes > 0) && window-sent(s) <= max(window/10, int64(s.TCP.SndMSS))
 	})
 }
 
