@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +23,18 @@ import (
 
 // randomInputs is how many inputs TestAnyPlan tries of all systems together; each
 // is made of its number and the system, so that one that fails can be tried alone.
-const randomInputs = 100_000
+// FULLBORE_PLANS=100000, as .ci/run has it, tries more.
+func randomInputs(t *testing.T) int {
+	text := os.Getenv("FULLBORE_PLANS")
+	if text == "" {
+		return 20_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 {
+		t.Fatalf("FULLBORE_PLANS=%q is not a number of plans", text)
+	}
+	return n
+}
 
 // Whatever the hosts, the path, the verdict and the traffic are: no plan lowers
 // an element, breaks an order or a range, or takes more than its part of memory;
@@ -29,11 +42,11 @@ const randomInputs = 100_000
 func TestAnyPlan(t *testing.T) {
 	before := debug.SetGCPercent(1000) // many small, short-lived inputs: a third of the time would go to the collector
 	t.Cleanup(func() { debug.SetGCPercent(before) })
-	systems := tunable.Systems()
+	systems, all := tunable.Systems(), randomInputs(t)
 	for _, system := range systems {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()
-			inputs, planned := (randomInputs+len(systems)-1)/len(systems), 0
+			inputs, planned := (all+len(systems)-1)/len(systems), 0
 			for seed := range uint64(inputs) {
 				in := randomInput(system, seed)
 				p, err := checked(in)

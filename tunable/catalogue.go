@@ -23,6 +23,8 @@ type System struct {
 	Releases []Release      `yaml:"releases"` // oldest first
 	Ways     map[string]Way `yaml:"ways"`     // how groups of tunables are read, set and kept
 	Tunables []Tunable      `yaml:"tunables"`
+
+	byName map[string]int // index in Tunables
 }
 
 // Way is what tunables of a kind have in common: how they are read, set and kept.
@@ -77,8 +79,10 @@ func (s *System) complete() {
 		r := &s.Releases[i]
 		r.name, r.short = squeeze(r.Name), squeeze(r.Short)
 	}
+	s.byName = make(map[string]int, len(s.Tunables))
 	for i := range s.Tunables {
 		t := &s.Tunables[i]
+		s.byName[t.Name] = i
 		way := s.Ways[t.Way]
 		t.Home = t.Home.or(way.Home)
 		t.Steps = t.Steps.or(way.Steps)
@@ -116,8 +120,8 @@ func Lookup(os, name string) (*Tunable, bool) {
 		return nil, false
 	}
 	base, instance := Split(name)
-	i := slices.IndexFunc(s.Tunables, func(t Tunable) bool { return t.Name == base })
-	if i < 0 || instance != "" && !s.Tunables[i].Scope.Instanced() {
+	i, known := s.byName[base]
+	if !known || instance != "" && !s.Tunables[i].Scope.Instanced() {
 		return nil, false
 	}
 	t := s.Tunables[i]
