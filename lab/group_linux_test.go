@@ -35,3 +35,16 @@ func groupFile(t *testing.T, group, name string) string {
 	}
 	return strings.TrimSpace(string(text))
 }
+
+// TestIntegrationStaleGroup: the control group of a dead lab of the same number
+// is replaced.
+func TestIntegrationStaleGroup(t *testing.T) {
+	group, err := newGroup("stale-test", 0.5)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer removeGroup(group)
+	if again, err := newGroup("stale-test", 0.5); again != group {
+		t.Errorf("got %q, %v, want %q again", again, err, group)
+	}
+}

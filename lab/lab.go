@@ -13,8 +13,10 @@
 package lab
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 
 	"github.com/fullbore/fullbore/lab/wire"
@@ -69,6 +71,38 @@ func (h *Host) Address() netip.Addr { return h.address }
 
 // Address6 is the host's IPv6 address on the path.
 func (h *Host) Address6() netip.Addr { return h.address6 }
+
+// Cmd is a command to run on a host of the lab, much like [os/exec.Cmd]. It
+// runs in a session of its own: the terminal's signals do not reach it, those
+// given to Signal do.
+type Cmd struct {
+	Args []string // the name first; without a slash it is looked up in PATH
+	Env  []string // nil: this process's; FULLBORE_* of the host are added
+	Dir  string   // "": this process's
+
+	// An *os.File is handed to the command as it is; anything else goes through
+	// a pipe. Nil is /dev/null.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	host *Host
+	ctx  context.Context
+	process
+}
+
+// Command prepares a command to run on the host. When ctx ends, so does the
+// command, by SIGKILL.
+func (h *Host) Command(ctx context.Context, name string, args ...string) *Cmd {
+	return &Cmd{Args: append([]string{name}, args...), host: h, ctx: ctx}
+}
+
+// Run starts the command and waits for it.
+func (c *Cmd) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
 
 // directions are what the wire is to do: what the scenario says, as it stands.
 func (s *Scenario) directions() (aToB, bToA wire.Direction) { return s.Path.AToB, *s.Path.BToA }

@@ -207,19 +207,6 @@ func TestIntegrationHostKilled(t *testing.T) {
 	}
 }
 
-// TestIntegrationStaleGroup: the control group of a dead lab of the same number
-// is replaced.
-func TestIntegrationStaleGroup(t *testing.T) {
-	group, err := newGroup("stale-test", 0.5)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer removeGroup(group)
-	if again, err := newGroup("stale-test", 0.5); again != group {
-		t.Errorf("got %q, %v, want %q again", again, err, group)
-	}
-}
-
 // runForeground is what lab run does.
 func runForeground() error {
 	lab, err := Start(context.Background(), plain(), Options{})
