@@ -52,11 +52,9 @@ func predicted(rate unit.Rate) string {
 	return fmt.Sprintf(" (predicted: %v)", rate)
 }
 
-// prose writes a paragraph behind what it begins with, and its further lines
-// below its first word.
+// prose writes a paragraph behind what it begins with.
 func prose(w io.Writer, begin, text string) {
-	for _, line := range printable.Wrap(printable.Line(text), columns-len(begin)) {
-		fmt.Fprintln(w, begin+line)
-		begin = strings.Repeat(" ", len(begin))
+	for _, line := range printable.Hang(begin, text, columns) {
+		fmt.Fprintln(w, line)
 	}
 }

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
-	"github.com/fullbore/fullbore/near"
-	"github.com/fullbore/fullbore/tunable"
+	"github.com/fullbore/fullbore/plan"
 )
 
 type applyCmd struct {
@@ -97,42 +94,20 @@ func (c *applyCmd) read(app *app) (*planDocument, error) {
 	return p, nil
 }
 
-// settings picks this host's changes, and refuses to lower anything.
+// settings are what the plan has for this host.
 func (c *applyCmd) settings(p *planDocument, facts *host.Facts) ([]change.Setting, error) {
-	var out []change.Setting
-	var others []string
-	for _, step := range p.Steps {
-		for _, ch := range step.Changes {
-			if ch.Host != c.Host {
-				if !slices.Contains(others, ch.Host) {
-					others = append(others, ch.Host)
-				}
-				continue
-			}
-			knob, ok := tunable.Lookup(facts.OS, ch.Tunable)
-			if !ok {
-				return nil, usageError("plan sets %s, which the catalogue for %s does not have%s",
-					ch.Tunable, facts.OS, near.DidYouMean(ch.Tunable, slices.Sorted(maps.Keys(facts.Tunables))))
-			}
-			if err := knob.Check(ch.To); err != nil {
-				return nil, usageError("plan sets %s: %w", ch.Tunable, err)
-			}
-			if _, ok := facts.Tunables[ch.Tunable]; !ok {
-				return nil, &hinted{code: exitRefused, err: fmt.Errorf("this host does not have %s", ch.Tunable), hint: "make the plan again, on this host"}
-			}
-			if raised, _ := knob.Raise(facts.Tunables[ch.Tunable], ch.To); raised != tunable.Normalise(ch.To) {
-				return nil, &hinted{code: exitRefused,
-					err:  fmt.Errorf("%s = %s would lower the present %s", ch.Tunable, ch.To, facts.Tunables[ch.Tunable]),
-					hint: "make the plan again: the host has changed since"}
-			}
-			out = append(out, change.Setting{Tunable: ch.Tunable, Value: ch.To})
-		}
+	changes, err := p.Of(c.Host, facts)
+	switch {
+	case errors.Is(err, plan.ErrStale):
+		return nil, &hinted{err: err, hint: "make the plan again, on this host", code: exitRefused}
+	case errors.Is(err, plan.ErrElsewhere):
+		return nil, &hinted{err: err, hint: "if one of them is this host: fullbore apply --host NAME", code: exitUsage}
+	case err != nil:
+		return nil, &hinted{err: err, hint: "write one with: fullbore plan HOST --json", code: exitUsage}
 	}
-	if len(out) == 0 && len(others) == 0 {
-		return nil, &hinted{err: errors.New("the plan has no changes: there is nothing to apply"), code: exitUsage}
+	var all []change.Setting
+	for _, ch := range changes {
+		all = append(all, change.Setting{Tunable: ch.Tunable, Value: ch.To})
 	}
-	if len(out) == 0 {
-		return nil, &hinted{err: fmt.Errorf("the plan has nothing for %s, only for %q", c.Host, others), hint: "if one of them is this host: fullbore apply --host NAME", code: exitUsage}
-	}
-	return out, nil
+	return all, nil
 }

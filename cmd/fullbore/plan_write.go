@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -84,7 +82,14 @@ func (w *written) write(app *app, p *plan.Plan, h *host.Facts) error {
 		files = append(files, undo...)
 	}
 	if w.Output != "" {
-		return writeFiles(app, w.Output, files, w.Force)
+		names, err := format.WriteFiles(w.Output, files, w.Force)
+		if errors.Is(err, fs.ErrExist) {
+			return &hinted{err: err, hint: "give another directory to --output; or --force, which replaces files", code: exitRefused}
+		}
+		for _, name := range names {
+			_, _ = fmt.Fprintln(app.stdout, name)
+		}
+		return err
 	}
 	for _, file := range files {
 		if len(files) > 1 {
@@ -93,73 +98,4 @@ func (w *written) write(app *app, p *plan.Plan, h *host.Facts) error {
 		_, _ = fmt.Fprint(app.stdout, file.Text)
 	}
 	return nil
-}
-
-// writeFiles writes files into a directory, all or none: each is complete under
-// another name before the first gets its own.
-func writeFiles(app *app, dir string, files []format.File, replace bool) (err error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return planUsage("--output %s: it is there already, and is no directory", dir)
-	}
-	for i, file := range files {
-		if !filepath.IsLocal(file.Name) || slices.ContainsFunc(files[:i], func(f format.File) bool { return f.Name == file.Name }) {
-			return fmt.Errorf("write %s: the format gives it twice, or outside of %s", file.Name, dir)
-		}
-		at := filepath.Join(dir, file.Name)
-		switch info, err := os.Lstat(at); {
-		case err == nil && (!replace || !info.Mode().IsRegular()):
-			return &hinted{err: fmt.Errorf("%s is there already", at), hint: "give another directory to --output; or --force, which replaces files", code: exitRefused}
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("write plan: %w", err)
-		}
-	}
-	var waiting, placed []string // files under their temporary names, and under their own
-	defer func() {
-		for _, name := range waiting {
-			_ = os.Remove(name)
-		}
-		if err == nil || replace {
-			return
-		}
-		for _, name := range placed {
-			_ = os.Remove(name)
-		}
-	}()
-	for _, file := range files {
-		name, err := writeBeside(filepath.Join(dir, file.Name), file)
-		if err != nil {
-			return fmt.Errorf("write plan: %w", err)
-		}
-		waiting = append(waiting, name)
-	}
-	for i, file := range files {
-		at := filepath.Join(dir, file.Name)
-		if err := os.Rename(waiting[i], at); err != nil {
-			return fmt.Errorf("write plan: %w", err)
-		}
-		placed = append(placed, at)
-	}
-	for _, name := range placed {
-		_, _ = fmt.Fprintln(app.stdout, name)
-	}
-	return nil
-}
-
-// writeBeside writes a file completely, under another name in the directory where
-// it is to be.
-func writeBeside(at string, file format.File) (name string, err error) {
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(filepath.Dir(at), ".fullbore-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(file.Text)
-	err = errors.Join(err, f.Chmod(fs.FileMode(file.Mode).Perm()), f.Sync(), f.Close())
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
 }
