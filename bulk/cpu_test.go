@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/host"
 )
@@ -35,4 +36,28 @@ func TestCPUSpent(t *testing.T) {
 	if diff := cmp.Diff(want, CPUSpent(from, to)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// Clocks of a kernel may step back: no share leaves 0..1 for it.
+func TestCPUShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		reading := func(name string) host.CPUTimes {
+			clock := rapid.Custom(func(t *rapid.T) time.Duration {
+				return time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "clock"))
+			})
+			core := host.CoreTimes{Total: clock.Draw(t, name+" total"), Idle: clock.Draw(t, name+" idle"), SoftIRQ: clock.Draw(t, name+" softirq"), Steal: clock.Draw(t, name+" steal")}
+			return host.CPUTimes{Throttled: clock.Draw(t, name+" throttled"), Cores: []host.CoreTimes{core}}
+		}
+		spent := CPUSpent(reading("first"), reading("second"))
+		for _, c := range spent.Cores {
+			for _, share := range []float64{c.Busy, c.SoftIRQ, c.Steal} {
+				if !(share >= 0 && share <= 1) {
+					t.Fatalf("%+v", c)
+				}
+			}
+		}
+		if spent.Throttled < 0 {
+			t.Fatalf("throttled for %v", spent.Throttled)
+		}
+	})
 }

@@ -3,6 +3,8 @@ package bulk
 import (
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // The mark follows the rate and the receive buffer, and is left alone by small
@@ -34,4 +36,25 @@ func TestLowWater(t *testing.T) {
 			t.Errorf("%s: mark %d, changed %v; want %d, %v", step.says, got, changed, step.want, step.changed)
 		}
 	}
+}
+
+// However a stream goes, the mark is small beside the receive buffer, and is set
+// only when it is another one.
+func TestLowWaterIsSmall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l lowWater
+		now, was := time.Duration(0), 1
+		for range rapid.IntRange(1, 50).Draw(t, "reads") {
+			now += time.Duration(rapid.Int64Range(0, int64(3*gatherLook)).Draw(t, "time"))
+			buffer := rapid.IntRange(0, 64<<20).Draw(t, "buffer")
+			mark, changed := l.read(rapid.IntRange(1, 100<<20).Draw(t, "bytes"), now, func() int { return buffer })
+			if changed == (max(1, mark) == was) {
+				t.Fatalf("mark %d after %d, changed %v", mark, was, changed)
+			}
+			if changed && (mark > gatherMost || mark > max(1, buffer/gatherShare) || mark != 1 && mark < gatherLeast) {
+				t.Fatalf("mark %d with a buffer of %d bytes", mark, buffer)
+			}
+			was = max(1, mark)
+		}
+	})
 }

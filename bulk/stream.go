@@ -262,8 +262,8 @@ func (s *stream) silence(t *transfer, now time.Duration) time.Duration {
 		s.meter.hear(now)
 	}
 	var heard int64
-	for _, any := range t.streams {
-		heard = max(heard, any.meter.heard.Load())
+	for _, other := range t.streams {
+		heard = max(heard, other.meter.heard.Load())
 	}
 	return now - time.Duration(heard)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// plain is iperf3's accounting (iperf_udp_recv in its iperf_udp.c), written down
+// iperf3Tally is iperf3's accounting (iperf_udp_recv in its iperf_udp.c), written down
 // without care for anything else.
-type plain struct {
+type iperf3Tally struct {
 	packetCount, cntError, outOfOrder int64
 	jitter, prevTransit               float64
 	received                          bool
 }
 
-func (p *plain) recv(pcount int64, sent, arrival time.Duration) {
+func (p *iperf3Tally) recv(pcount int64, sent, arrival time.Duration) {
 	if pcount >= p.packetCount+1 {
 		if pcount > p.packetCount+1 {
 			p.cntError += pcount - 1 - p.packetCount
@@ -68,7 +68,7 @@ func TestTallyIsIperf3s(t *testing.T) {
 				order = append(order, number)
 			}
 		}
-		got, want := tally{highest: base}, plain{packetCount: base}
+		got, want := tally{highest: base}, iperf3Tally{packetCount: base}
 		at, omitAt := time.Duration(0), rapid.IntRange(0, n).Draw(t, "omitted")
 		var omitted bulk.Counts
 		for i, number := range order {
