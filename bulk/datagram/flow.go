@@ -159,7 +159,7 @@ func (f *flow) receive(r *Running) error {
 			}
 			batch = append(batch, arrival{number, size, sent, at})
 		})
-		f.arrived(batch, short, r)
+		f.arrived(batch, short, r.now(), r)
 		if err != nil && !errors.Is(err, errTick) && !isUnreachable(err) {
 			return err
 		}
@@ -167,9 +167,8 @@ func (f *flow) receive(r *Running) error {
 	return nil
 }
 
-// arrived counts what just came.
-func (f *flow) arrived(batch []arrival, short int64, r *Running) {
-	now := r.now()
+// arrived counts what was read now.
+func (f *flow) arrived(batch []arrival, short int64, now time.Duration, r *Running) {
 	f.mu.Lock()
 	if r.stopped.Load() {
 		f.mu.Unlock()
@@ -178,18 +177,36 @@ func (f *flow) arrived(batch []arrival, short int64, r *Running) {
 	was := f.total.bytes
 	f.turn(now, r)
 	f.total.malformed += short
+	measured := int64(0)
 	for _, a := range batch {
+		size := f.total.bytes
 		f.total.add(a, now)
+		switch {
+		case r.cameEarly(a, now):
+			f.omit()
+		case f.measuring:
+			measured += f.total.bytes - size
+		}
 	}
-	n := f.total.bytes - was
-	if n > 0 {
+	if f.total.bytes > was {
 		f.last = now
 	}
-	measuring := f.measuring
 	f.mu.Unlock()
-	if measuring && n > 0 {
-		r.received(n)
+	if measured > 0 {
+		r.received(measured)
 	}
+}
+
+// longestWait is how long a datagram may have waited in the receive buffer, for a
+// thread that had no turn. What seems to have waited for longer came when the
+// system's clock was another one: it may step, and this end's time does not.
+const longestWait = time.Second
+
+// cameEarly says whether a datagram that was read in the measured time had come
+// before it: the path did not bring it in that time.
+func (r *Running) cameEarly(a arrival, now time.Duration) bool {
+	came := a.at - time.Duration(r.start.UnixNano())
+	return now >= r.spec.Omit && came < r.spec.Omit && now-came < longestWait
 }
 
 // turn begins the measured time when it is due. f.mu is held.
@@ -198,6 +215,11 @@ func (f *flow) turn(now time.Duration, r *Running) {
 		return
 	}
 	f.measuring = true
+	f.omit()
+}
+
+// omit counts all that has come so far as omitted. f.mu is held.
+func (f *flow) omit() {
 	f.before, f.omitted = f.total.counts(), f.total.bytes
 	f.total.restart()
 }
