@@ -196,7 +196,7 @@ func TestMayBeHigh(t *testing.T) {
 		"the sender tells nothing":            {func(r *Result) { r.Client.Streams[0].Samples = nil }, -1},
 		"the sender's kernel is old":          {func(r *Result) { r.Client.Streams[0].Samples[1].TCP.Length = 224 }, -1},
 		"nor does it, but the receive buffer": {func(r *Result) { r.Client.Streams[0].Samples = nil; r.Server.Streams[0].RecvBuf = 2_000_000 }, 0.01},
-		"fullbore on a system that tells naught": {func(r *Result) {
+		"fullbore on a system that reports nothing": {func(r *Result) {
 			r.Client.Streams[0].Samples, r.Server.Software, r.Spec.Omit = nil, "", 0
 			r.Server.Streams[0].RecvBuf = 2_000_000
 		}, 0.01},

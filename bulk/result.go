@@ -168,7 +168,7 @@ func (r *Result) timely(s *Stream) int64 {
 	if s.Early == nil || r.Spec.omitsEarly() || r.Spec.Rate > 0 {
 		return s.Bytes
 	}
-	return s.Bytes - *s.Early
+	return max(0, s.Bytes-max(0, *s.Early))
 }
 
 // extent is when the measured time of the first stream began, and when that of
