@@ -3,9 +3,11 @@ package bulk
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -111,13 +113,50 @@ func setCongestion(fd int, name string) error {
 	return fmt.Errorf("set TCP_CONGESTION to %q: %w", name, err)
 }
 
+// sysctls of TCP, of the network namespace that this process is in.
+const sysctls = "/proc/sys/net/ipv4/"
+
 // algorithms lists the congestion controls that are available or allowed.
 func algorithms(which string) string {
-	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
+	names, err := os.ReadFile(sysctls + "tcp_" + which + "_congestion_control")
 	if err != nil {
 		return "others"
 	}
 	return strings.Join(strings.Fields(string(names)), ", ")
+}
+
+// CongestionAllowed reports, as an error that names what is allowed, that the
+// host does not allow everyone to use a congestion control; "" is the default,
+// which it does. A process with CAP_NET_ADMIN could use another one all the same,
+// and would have the kernel load a module for it: not for strangers.
+func CongestionAllowed(name string) error {
+	if name == "" {
+		return nil
+	}
+	allowed, err := allowedCongestion(sysctls)
+	if err != nil {
+		return fmt.Errorf("congestion control %q: it is not known what this host allows: %w", name, err)
+	}
+	if !slices.Contains(allowed, name) {
+		return fmt.Errorf("congestion control %q is not one that this host allows everyone: %s (net.ipv4.tcp_allowed_congestion_control)", name, strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+// allowedCongestion reads what everyone may use. Before Linux 5.7 only the first
+// network namespace tells; then it is the default, and what always is allowed.
+func allowedCongestion(dir string) ([]string, error) {
+	names, err := os.ReadFile(dir + "tcp_allowed_congestion_control")
+	if err == nil {
+		return strings.Fields(string(names)), nil
+	}
+	usual, missing := os.ReadFile(dir + "tcp_congestion_control")
+	if !errors.Is(err, fs.ErrNotExist) || missing != nil {
+		return nil, errors.Join(err, missing)
+	}
+	allowed := append(strings.Fields(string(usual)), "reno") // TCP_CONG_NON_RESTRICTED (net/ipv4/tcp_cong.c)
+	slices.Sort(allowed)
+	return slices.Compact(allowed), nil
 }
 
 // setPace sets SO_MAX_PACING_RATE, in bytes per second. Linux takes 64 bits

@@ -62,6 +62,9 @@ func setTOS(c *net.TCPConn, tos int) error {
 	return nil
 }
 
+// CongestionAllowed is for hosts where one can be chosen; here [Prepare] refuses.
+func CongestionAllowed(string) error { return nil }
+
 // supported says what of spec this system cannot do.
 func supported(spec Spec) error {
 	switch {

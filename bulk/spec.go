@@ -115,8 +115,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("socket buffers %d and %d: use up to 1 GiB", s.SendBuf, s.RecvBuf)
 	case s.MSS != 0 && (s.MSS < 88 || s.MSS > 32767):
 		return fmt.Errorf("MSS %d: use 88 to 32767", s.MSS) // TCP_MIN_MSS and MAX_TCP_WINDOW of the Linux kernel
-	case len(s.Congest) > 15:
-		return fmt.Errorf("congestion control %q: the name is too long", s.Congest) // TCP_CA_NAME_MAX
+	case !CongestionName(s.Congest):
+		return fmt.Errorf("congestion control %.40q: use up to %d letters, digits, - and _", s.Congest, maxCongestionName)
 	case s.Pace < 0 || s.Rate < 0:
 		return fmt.Errorf("pacing rate %v, rate %v: must not be negative", s.Pace, s.Rate)
 	case s.Protocol != "" && s.Protocol != TCP && s.Protocol != UDP:
@@ -138,4 +138,18 @@ func (s Spec) Check() error {
 		}
 	}
 	return nil
+}
+
+// maxCongestionName is Linux's TCP_CA_NAME_MAX without the NUL, in bytes.
+const maxCongestionName = 15
+
+// CongestionName reports whether a name can be that of a congestion control. The
+// kernel looks for a module by it.
+func CongestionName(name string) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(name) <= maxCongestionName
 }

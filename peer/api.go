@@ -106,6 +106,9 @@ func (s *Server) transferAPI(api huma.API) {
 		if err := in.Body.Check(); err != nil {
 			return nil, problem(ErrLimit, "%s", err)
 		}
+		if err := caller.mayCongest(in.Body); err != nil {
+			return nil, err
+		}
 		limits := s.limits(caller)
 		spec, err := limits.fit(in.Body)
 		if err != nil {
@@ -217,4 +220,16 @@ func (c caller) needToken(what string) error {
 		return nil
 	}
 	return problem(ErrForbidden, "%s needs the token that `fullbore serve` prints there", what)
+}
+
+// mayCongest refuses a stranger a congestion control, for what this host is to
+// send, that not everyone may use on it.
+func (c caller) mayCongest(spec bulk.Spec) error {
+	if c.authorised || spec.Direction == bulk.Forward { // then it is the client's own host that sets it
+		return nil
+	}
+	if err := bulk.CongestionAllowed(spec.Congest); err != nil {
+		return problem(ErrLimit, "%s: use one of these, or the token that `fullbore serve` printed", err)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/internal/transcript"
 )
 
@@ -266,6 +267,29 @@ func TestIntegrationIPerf3Limits(t *testing.T) {
 			t.Errorf("%s: the client says %q, want %q", options, got.Error, want.client)
 		}
 		log.Await(t, want.log)
+	}
+}
+
+// An iperf3 client gets of this end no congestion control that the host does not
+// allow everyone, and is told so in iperf3's words.
+func TestIntegrationIPerf3CongestionControl(t *testing.T) {
+	t.Parallel()
+	log := &transcript.Log{}
+	far := startFarEnd(t, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, "127.0.0.1:0")
+	// The client sets it for itself as well: it has to be one that is there.
+	names, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	for _, name := range strings.Fields(string(names)) {
+		got := iperf3JSON(t, far.address, "-t", "1", "-R", "-C", name)
+		if err := bulk.CongestionAllowed(name); err == nil {
+			if got.Error != "" || got.End.SenderCongestion != name {
+				t.Errorf("%s: %q with %q", name, got.Error, got.End.SenderCongestion)
+			}
+			continue
+		}
+		if !strings.Contains(got.Error, "unable to set TCP_CONGESTION") {
+			t.Errorf("%s: the client says %q", name, got.Error)
+		}
+		log.Await(t, "not one that this host allows everyone")
 	}
 }
 

@@ -14,19 +14,18 @@ import (
 // Limits of what a client may ask for: iperf3's own, which its servers check
 // since the version after 3.21.
 const (
-	maxTime       = 86400 // s
-	maxOmit       = 600   // s
-	maxStreams    = 128   // in each direction
-	maxWindow     = 512 << 20
-	maxMSS        = 32767
-	minMSS        = 88 // Linux's TCP_MIN_MSS
-	maxBurst      = 1000
-	maxTOS        = 255
-	maxAffinity   = 1024
-	maxFlowLabel  = 1<<20 - 1
-	minUDPLength  = 16 // its header with 64-bit counters
-	maxUDPLength  = 65535 - 8 - 20
-	maxCongestion = 15 // TCP_CA_NAME_MAX of Linux
+	maxTime      = 86400 // s
+	maxOmit      = 600   // s
+	maxStreams   = 128   // in each direction
+	maxWindow    = 512 << 20
+	maxMSS       = 32767
+	minMSS       = 88 // Linux's TCP_MIN_MSS
+	maxBurst     = 1000
+	maxTOS       = 255
+	maxAffinity  = 1024
+	maxFlowLabel = 1<<20 - 1
+	minUDPLength = 16 // its header with 64-bit counters
+	maxUDPLength = 65535 - 8 - 20
 )
 
 // StreamID is the id of the i-th stream of a test, from 0: 1, 3, 4, 5, ...
@@ -80,7 +79,7 @@ func (p Parameters) Spec() (spec bulk.Spec, notes []string, err error) {
 		return spec, notes, validated(spec)
 	}
 	spec.MSS, spec.NoDelay = p.MSS, p.NoDelay
-	if spec.Congest = p.Congestion; !plain(p.Congestion) {
+	if spec.Congest = p.Congestion; !bulk.CongestionName(p.Congestion) {
 		spec.Congest = ""
 		notes = append(notes, fmt.Sprintf("no congestion control is called %.40q", p.Congestion))
 	}
@@ -140,16 +139,6 @@ func validated(spec bulk.Spec) error {
 		return refuse(IERecvParams, "%v", err)
 	}
 	return nil
-}
-
-// plain says that a name can be one of a congestion control.
-func plain(name string) bool {
-	for _, ch := range name {
-		if (ch < 'a' || ch > 'z') && (ch < 'A' || ch > 'Z') && (ch < '0' || ch > '9') && ch != '_' && ch != '-' {
-			return false
-		}
-	}
-	return len(name) <= maxCongestion
 }
 
 // ParametersOf is what a client sends for a spec. iperf3 counts whole seconds:

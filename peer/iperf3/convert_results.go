@@ -76,7 +76,7 @@ func (r Results) End(spec bulk.Spec, mine bulk.End) (bulk.End, error) {
 		if err != nil {
 			return bulk.End{}, fmt.Errorf("results of the other end: stream %d: %w", own.ID, err)
 		}
-		if spec.Protocol != bulk.UDP && plain(r.CongestionUsed) {
+		if spec.Protocol != bulk.UDP && bulk.CongestionName(r.CongestionUsed) {
 			s.Congestion = r.CongestionUsed
 		}
 		end.Streams = append(end.Streams, s)

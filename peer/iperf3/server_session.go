@@ -80,6 +80,11 @@ func (t *session) agree() error {
 	if err != nil {
 		return err
 	}
+	if spec.Direction != bulk.Forward { // else it is the client's own host that sets it
+		if err := bulk.CongestionAllowed(spec.Congest); err != nil {
+			return refuse(IESetCongestion, "%v", err)
+		}
+	}
 	longest := spec.Duration + spec.Omit
 	if err := t.Limits.allows(spec.Streams, longest); err != nil {
 		return err

@@ -167,20 +167,28 @@ func TestServerOutlastsClients(t *testing.T) {
 			c.hear(DisplayResults)
 			_ = c.conn.Close()
 		}, "transfer done"},
-		"unknown congestion control": {func(c *script) {
+		"congestion control that is not allowed": {func(c *script) {
 			c.hear(ParamExchange)
 			c.send(asks(func(p *Parameters) { p.Congestion, p.Reverse = "nosuch", true }))
+			c.hearError(IESetCongestion)
+		}, "not one that this host allows everyone"},
+		"congestion control that is not allowed, both ways": {func(c *script) {
+			c.hear(ParamExchange)
+			c.send(asks(func(p *Parameters) { p.Congestion, p.Bidirectional = "nosuch", true }))
+			c.hearError(IESetCongestion)
+		}, "not one that this host allows everyone"},
+		"congestion control of the client's own": {func(c *script) {
+			c.hear(ParamExchange)
+			c.send(asks(func(p *Parameters) { p.Congestion, p.Num, p.Time = "nosuch", 3, 0 }))
 			c.hear(CreateStreams)
-			go func(s io.Reader) { _, _ = io.Copy(io.Discard, s) }(c.dial(c.cookie[:]))
+			_, _ = c.dial(c.cookie[:]).Write([]byte("abc"))
 			c.hear(TestStart, TestRunning)
-			c.send(TestEnd, reports(0))
+			c.send(TestEnd, reports(3))
 			c.hear(ExchangeResults)
-			if r := c.hearResults(); r.CongestionUsed == "" || r.CongestionUsed == "nosuch" {
-				c.Errorf("congestion control %q was used", r.CongestionUsed)
-			}
+			c.hearResults()
 			c.hear(DisplayResults)
 			_ = c.conn.Close()
-		}, "congestion control not set"},
+		}, "transfer done"},
 		"no last word": {func(c *script) {
 			c.starts()
 			c.send(TestEnd, reports(0))
