@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/fullbore/fullbore/stat"
 )
 
 // series is one tool over all rounds.
@@ -24,18 +26,18 @@ func table(all []series) string {
 	for _, s := range all {
 		rates, costs := column(s, rate), column(s, cpu)
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.3f |\n", s.tool.name,
-			spread(rates, "%.1f", 1e-9), against(s, limit, rate), spread(costs, "%.3f", 1), against(s, limit, cpu), median(column(s, own)))
+			spread(rates, "%.1f", 1e-9), against(s, limit, rate), spread(costs, "%.3f", 1), against(s, limit, cpu), stat.Median(column(s, own)))
 	}
 	for _, fastest := range []bool{false, true} {
 		ours := best(all, func(t tool) bool { return t.ours() && t.fastest == fastest })
 		// A way that avoids copies need not be a tool's fastest.
 		peers := func(t tool) bool { return !t.ours() && t.name != rawName && (fastest || !t.fastest) }
-		quick, cheap := best(all, peers), cheapest(all, peers)
-		if ours == nil || quick == nil {
+		quickest, thriftiest := best(all, peers), leastCPU(all, peers)
+		if ours == nil || quickest == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s: %s the goodput of the fastest other, %s; %s the CPU-s/GB of the thriftiest other, %s.\n",
-			ours.tool.name, against(*ours, quick, rate), quick.tool.name, against(*ours, cheap, cpu), cheap.tool.name)
+		fmt.Fprintf(&b, "\n%s: %s the goodput of the fastest other, %s; %s the CPU-s/GB of the other that needs least, %s.\n",
+			ours.tool.name, against(*ours, quickest, rate), quickest.tool.name, against(*ours, thriftiest, cpu), thriftiest.tool.name)
 	}
 	return b.String()
 }
@@ -48,13 +50,13 @@ func own(f figure) float64  { return f.own }
 // nil: there are none.
 func best(all []series, of func(tool) bool) *series { return choose(all, of, rate, 1) }
 
-// cheapest is the one that takes the least processor time.
-func cheapest(all []series, of func(tool) bool) *series { return choose(all, of, cpu, -1) }
+// leastCPU is the one that takes the least processor time.
+func leastCPU(all []series, of func(tool) bool) *series { return choose(all, of, cpu, -1) }
 
 func choose(all []series, of func(tool) bool, by func(figure) float64, sign float64) *series {
 	var chosen *series
 	for i, s := range all {
-		if of(s.tool) && (chosen == nil || sign*median(column(s, by)) > sign*median(column(*chosen, by))) {
+		if of(s.tool) && (chosen == nil || sign*stat.Median(column(s, by)) > sign*stat.Median(column(*chosen, by))) {
 			chosen = &all[i]
 		}
 	}
@@ -78,21 +80,12 @@ func against(s series, other *series, of func(figure) float64) string {
 	for i := range s.figures {
 		ratios = append(ratios, of(s.figures[i])/of(other.figures[i]))
 	}
-	return fmt.Sprintf("%.2f x", median(ratios))
+	return fmt.Sprintf("%.2f x", stat.Median(ratios))
 }
 
 // spread writes the median with the least and the most.
 func spread(x []float64, format string, scale float64) string {
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(x)*scale, slices.Min(x)*scale, slices.Max(x)*scale)
-}
-
-func median(x []float64) float64 {
-	sorted := slices.Sorted(slices.Values(x))
-	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", stat.Median(x)*scale, slices.Min(x)*scale, slices.Max(x)*scale)
 }
 
 // machine is what the figures were measured on.

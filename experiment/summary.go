@@ -6,7 +6,7 @@ import (
 
 // Summary is the middle of several runs. CPU time is in seconds for each 10^9
 // bytes received, of this process and of all the host's work; what an end does
-// not tell is absent.
+// not report is absent.
 type Summary struct {
 	Goodput       Middle  `json:"goodput_bps"`
 	ClientProcess *Middle `json:"client_process_s_per_gb,omitempty"`

@@ -58,10 +58,10 @@ func TestExplanationFits(t *testing.T) {
 }
 
 func TestExplanation(t *testing.T) {
-	var plain, styled bytes.Buffer
-	Explanation(&plain, explanation(t, diagnose.RandomLoss), Style{})
+	var unstyled, styled bytes.Buffer
+	Explanation(&unstyled, explanation(t, diagnose.RandomLoss), Style{})
 	Explanation(&styled, explanation(t, diagnose.RandomLoss), Style{Terminal: true})
-	golden.Check(t, "explanation.txt", plain.Bytes())
+	golden.Check(t, "explanation.txt", unstyled.Bytes())
 	golden.Check(t, "explanation-terminal.txt", styled.Bytes())
 }
 

@@ -87,7 +87,7 @@ const (
 // Tunables lists all tunables of a system with what a version has by default.
 func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, style Style) {
 	m := &manual{w: w, style: style}
-	m.lines("", fmt.Sprintf("%s: %d tunables with their defaults. fullbore tunables NAME tells all that is known of one.", versionNamed(s, version), len(all)), nil)
+	m.lines("", fmt.Sprintf("%s: %d tunables with their defaults. fullbore tunables NAME shows all that is known of one.", versionNamed(s, version), len(all)), nil)
 	unsure := false
 	for _, of := range scopes {
 		here := slices.DeleteFunc(slices.Clone(all), func(t *Tunable) bool { return t.Scope != of.scope })
@@ -122,17 +122,17 @@ func Tunables(w io.Writer, s *tunable.System, version string, all []*Tunable, st
 // versionNamed is a version with the names of its releases: "Windows 5.2 (Windows
 // Server 2003)".
 func versionNamed(s *tunable.System, version string) string {
-	plain := s.Title + " " + version
+	name := s.Title + " " + version
 	var names []string
 	for _, r := range s.Releases {
-		if r.Version == version && r.Name != plain {
+		if r.Version == version && r.Name != name {
 			names = append(names, r.Name)
 		}
 	}
 	if len(names) == 0 {
-		return plain
+		return name
 	}
-	return plain + " (" + strings.Join(names, ", ") + ")"
+	return name + " (" + strings.Join(names, ", ") + ")"
 }
 
 // released is a version, of Windows with the release that brought it: nobody knows

@@ -102,9 +102,9 @@ func TestTunablePage(t *testing.T) {
 
 // What stands out on a terminal is the same text.
 func TestTunablesOnATerminal(t *testing.T) {
-	var plain, styled bytes.Buffer
+	var unstyled, styled bytes.Buffer
 	s, all := list(t, "linux", "6.18.44")
-	for out, style := range map[*bytes.Buffer]Style{&plain: {}, &styled: {Terminal: true}} {
+	for out, style := range map[*bytes.Buffer]Style{&unstyled: {}, &styled: {Terminal: true}} {
 		Tunables(out, s, "6.18.44", all, style)
 		TunablePage(out, entry(t, "linux", "6.18.44", "net.ipv4.tcp_fack"), style)
 	}
@@ -114,7 +114,7 @@ func TestTunablesOnATerminal(t *testing.T) {
 		}
 	}
 	without := strings.NewReplacer("\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[33m", "").Replace(styled.String())
-	if without != plain.String() {
+	if without != unstyled.String() {
 		t.Errorf("the text differs:\n%s", without)
 	}
 }

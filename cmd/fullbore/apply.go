@@ -53,7 +53,7 @@ func (c *applyCmd) Run(app *app) error {
 		return changeError(err)
 	}
 	err = changes.Apply(app.ctx, id, settings)
-	if err == nil && app.ctx.Err() != nil { // Ctrl-C came amid it: nobody is told of the set
+	if err == nil && app.ctx.Err() != nil { // Ctrl-C came while it was applied: nobody learned its ID
 		err = errors.New("interrupted: nothing of the plan is kept")
 	}
 	if err != nil {

@@ -180,7 +180,7 @@ func thisHost(in plan.Input) *host.Facts {
 	return in.Sender
 }
 
-// farHost is the far host's facts, nil if it does not tell.
+// farHost is the far host's facts, nil where the far end does not report them.
 func farHost(in plan.Input) *host.Facts {
 	if in.Direction == bulk.Reverse {
 		return in.Sender

@@ -49,8 +49,8 @@ func (c *testCmd) Run(app *app) error {
 		return err
 	}
 	if err != nil { // programs that wait for a document get one
-		own, nobody := &own{Schema: ownSchema}, newAsked(c.Host, &c.transferFlags, spec)
-		record := nobody.blank()
+		own, unreached := &own{Schema: ownSchema}, newAsked(c.Host, &c.transferFlags, spec)
+		record := unreached.blank()
 		record.Result, record.Failed, record.FullBore = nil, err, own
 		out.begin("", record)
 		return cmp.Or(err, out.end(&record, own))

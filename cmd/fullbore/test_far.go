@@ -188,8 +188,8 @@ func (e *Endpoint) openNDT7(flags *transferFlags, spec bulk.Spec) (farEnd, error
 	if e.V4 || e.V6 || e.Connect != 0 {
 		return nil, usageError("--version4, --version6 and --connect-timeout have no effect on an ndt7 test: leave them out")
 	}
-	plain := bulk.Spec{Direction: spec.Direction, Streams: 1, Duration: spec.Duration}
-	if spec != plain || spec.Direction == bulk.Both {
+	possible := bulk.Spec{Direction: spec.Direction, Streams: 1, Duration: spec.Duration}
+	if spec != possible || spec.Direction == bulk.Both {
 		return nil, usageError("ndt7 moves data over one connection in one direction: of the flags that describe a transfer only --time and --reverse have a meaning")
 	}
 	host, port, err := ndt7.HostPort(e.Host, spec.Direction)

@@ -111,7 +111,7 @@ func (s *asStream) end(r *document.Record, _ *own) error {
 }
 
 // asText writes for people: rows as they come, in iperf3's columns, then what it
-// does not tell. Of several runs only a line each, unless all is to be shown.
+// does not have. Of several runs only a line each, unless all is to be shown.
 type asText struct {
 	w       io.Writer
 	rows    io.Writer

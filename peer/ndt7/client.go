@@ -48,11 +48,11 @@ func (o Options) spec() (bulk.Spec, error) {
 const lastWords = 2 * time.Second
 
 // Test runs one test with an ndt7 server: host[:port] or [address]:port, behind
-// ndt7:// for plain, port 80 unless given, or ndt7s:// for TLS, port 443; or the
+// ndt7:// for HTTP, port 80 unless given, or ndt7s:// for TLS, port 443; or the
 // whole URL of a test, ws:// or wss://. watch, if not nil, is called at every
 // interval.
 //
-// The result's far end is what the server's last measurement tells: of an
+// The result's far end is what the server's last measurement says: of an
 // upload, what it received by then, as its application counts it, or, where it
 // says only that, its kernel (TCPInfo.BytesReceived, with what TLS and
 // WebSocket add). A server need not send any; then Server has no streams and

@@ -70,7 +70,7 @@ func (f *far) stream(ours *bulk.Stream) (*bulk.Stream, error) {
 	stream := &bulk.Stream{ID: 1, Sender: !ours.Sender, Retransmits: -1, Samples: f.samples}
 	bytes, took, known := f.counted(stream.Sender)
 	if !known {
-		return nil, fmt.Errorf("the server's measurements do not tell how much it counted")
+		return nil, fmt.Errorf("the server's measurements do not say how much arrived")
 	}
 	// What it received was sent by this end, TLS and WebSocket adding a little:
 	// a first message, a handshake, and less than a tenth.

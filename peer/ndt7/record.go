@@ -35,7 +35,7 @@ type record struct {
 
 func newRecord(spec bulk.Spec, tcp *net.TCPConn, watch func(bulk.Progress)) *record {
 	r := &record{spec: spec, tcp: tcp, began: time.Now(), watch: watch}
-	r.before, _ = host.ReadCPU()                    // where the system does not tell, nothing is told
+	r.before, _ = host.ReadCPU()                    // where the system does not report it, neither does the result
 	if info, err := bulk.Inspect(tcp); err == nil { // neither here
 		r.retr = info.TotalRetrans
 	}
@@ -177,7 +177,7 @@ func (r *record) show() {
 }
 
 // acknowledged is how much the receiver's kernel has taken, or was written where
-// this one does not tell.
+// this one does not report.
 func acknowledged(s bulk.Sample) int64 {
 	if s.TCP.Length >= tcpEnd("BytesAcked") {
 		return int64(s.TCP.BytesAcked)

@@ -188,7 +188,7 @@ func (s *session) look() *Measurement {
 }
 
 // acked is how much of a download has arrived, or was written where the kernel
-// does not tell.
+// does not report it.
 func (s *session) acked() int64 {
 	if info, err := bulk.Inspect(s.tcp); err == nil && info.BytesAcked > 0 {
 		return int64(info.BytesAcked)

@@ -14,7 +14,7 @@ import (
 
 // parseTarget gives the address to open for a test: of "host", "host:port",
 // "192.0.2.1:5201", "2001:db8::1", "[fe80::1%eth0]:5201", each also behind
-// ndt7:// or ws:// (plain, port 80 unless given) or ndt7s:// or wss:// (TLS, port
+// ndt7:// or ws:// (HTTP, port 80 unless given) or ndt7s:// or wss:// (TLS, port
 // 443); or of a whole URL, as M-Lab's locate service gives them, whose path then
 // has to be of the direction.
 func parseTarget(target string, d bulk.Direction) (*url.URL, error) {

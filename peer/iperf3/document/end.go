@@ -96,7 +96,7 @@ func (e *End) place(d bulk.Direction, spec bulk.Spec, sum, sent, received *EndRo
 	}
 }
 
-// sentRow and receivedRow are TCP's. An end that did not tell moved 0 bytes in
+// sentRow and receivedRow are TCP's. An end that did not report moved 0 bytes in
 // the time that the other one took, as with iperf3.
 func sentRow(t Total, sends bool) *EndRow {
 	row := &EndRow{Socket: t.ID, Span: halfSpan(t.Sent, t.Received), Sender: sends}
@@ -159,7 +159,7 @@ func newCPU(own, far bulk.CPU) *CPU {
 	return &cpu
 }
 
-// congestion is the algorithm of the first stream that tells.
+// congestion is the algorithm of the first stream that has one.
 func congestion(streams []bulk.Stream) string {
 	for _, s := range streams {
 		if s.Congestion != "" {

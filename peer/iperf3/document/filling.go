@@ -43,7 +43,7 @@ func (s *filling) take(now bulk.Sample) (begins bool) {
 
 // takeTCP counts in the kernel's 32 bits: a counter that wrapped is no smaller.
 func (s *filling) takeTCP(was, now bulk.TCPInfo) {
-	if now.Length == 0 { // the kernel did not tell
+	if now.Length == 0 { // the kernel did not report it
 		s.look.TCP = was
 		now = was
 	}

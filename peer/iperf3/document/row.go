@@ -19,7 +19,7 @@ type StreamRow struct {
 	Start, End time.Duration // since the measured time began, or, if omitted, the transfer
 	Bytes      int64
 
-	// Of a TCP sender, if its kernel tells: the state at End. Of a sum, windows
+	// Of a TCP sender, if its kernel reports it: the state at End. Of a sum, windows
 	// are summed up, the RTT is the mean, and the other three are not known.
 	Retransmits   int64 // segments sent again; -1: not known, or a receiver
 	Cwnd, Wnd     int64 // bytes: the congestion window, and the receiver's

@@ -35,7 +35,7 @@ type Half struct {
 // Rate is the bytes over the time.
 func (h Half) Rate() unit.Rate { return unit.RateOf(h.Bytes, h.Elapsed) }
 
-// Packets are those of UDP that were sent, or, where the sender did not tell,
+// Packets are those of UDP that were sent, or, where the sender did not say,
 // that the receiver knows of.
 func (t Total) Packets() int64 {
 	if t.Sent.Packets > 0 {
