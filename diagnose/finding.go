@@ -38,7 +38,11 @@ func (f *Finding) addPath(limit unit.Rate, format string, args ...any) {
 }
 
 func (f *Finding) addRTT(v *view) {
-	f.Add("rtt", milliseconds(v.rtt), "ms", "round trip of %s while sending, %s at least", unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
+	says := "round trip of %s while sending, %s at least"
+	if v.Passing != nil {
+		says = "round trip of %s, %s at least"
+	}
+	f.Add("rtt", milliseconds(v.rtt), "ms", says, unit.Milliseconds(v.rtt), unit.Milliseconds(v.minRTT))
 }
 
 // AddShare appends a share, given as 0 to 1 and written as a percentage.

@@ -63,7 +63,7 @@ func tellsWindow(t *bulk.TCPInfo) bool { return t.SndWnd > 0 || t.Length >= wind
 // smaller of the two, a fifth of the time counts as half of it.
 func (v *view) windowHeld() float64 {
 	held := max(v.rwnd, v.windowFull())
-	if IsBBR(v.congestion()) && v.Passing != nil && float64(v.window()) < sum(v.senders, func(f flow) float64 { return f.median(congestionWindow) }) {
+	if IsBBR(v.congestion()) && float64(v.window()) < sum(v.senders, func(f flow) float64 { return f.median(congestionWindow) }) {
 		held = min(1, held*0.5/0.2)
 	}
 	return held

@@ -125,9 +125,7 @@ func (v *view) findLoss() loss {
 			earlier = s
 		}
 	}
-	if v.Passing != nil {
-		l.rttAt = v.rtt // the losses may be older than the samples
-	}
+	l.rttAt = v.rtt // losses may be older than the samples
 	if len(before) > 0 {
 		l.rttAt = time.Duration(stat.Median(before) * float64(time.Microsecond))
 	}

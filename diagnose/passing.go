@@ -83,10 +83,10 @@ func (v *view) addShares(f *Finding) {
 	add("busy", v.busy, "of the time there was data to send or to be acknowledged")
 	add("rwnd_limited", v.rwnd, "of that the receiver's window held the sender back, by the kernel's clock")
 	add("sndbuf_limited", v.sndbuf, "of that the send buffer held the sender back, by the kernel's clock")
-	add("window_full", v.windowFull(), "of the time the receiver's window was used up")
+	add("window_full", v.windowFull(), "of the time data waited for the receiver's window")
 	add("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
-	add("drained", v.drained(), "of the time all that was written was on its way, with room for more in both windows")
-	add("retransmitted", v.loss.share, "of all bytes were sent again")
+	add("drained", v.drained(), "of the time all that was written was on its way")
+	add("retransmitted", v.loss.share, "of the bytes were sent again")
 }
 
 // goodputInPassing is what was acknowledged, or received, over the samples.

@@ -43,10 +43,10 @@ func pathCapacity(v *view) *Finding {
 	return f
 }
 
-// believesFull says whether BBR paces a running flow at the rate that it has seen
-// the path deliver, and data waits behind it.
+// believesFull says whether BBR, on a path that nobody probed, paces at the rate
+// that it has seen the path deliver, and data waits behind it.
 func (v *view) believesFull() bool {
-	if v.Passing == nil || !IsBBR(v.congestion()) || len(v.senders[0].measured) == 0 {
+	if v.Path != nil || !IsBBR(v.congestion()) || len(v.senders[0].measured) == 0 {
 		return false
 	}
 	pace := unit.Rate(8 * float64(v.senders[0].last().TCP.PacingRate))

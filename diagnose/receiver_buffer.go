@@ -10,11 +10,11 @@ import (
 // receiverBuffer: the sender waits for the receiver's window, the window no
 // longer grows, and the receiving application is not what keeps it small.
 func receiverBuffer(v *view) *Finding {
-	if v.Passing != nil && len(v.senders) == 0 {
+	if len(v.senders) == 0 {
 		return v.ownReceiverBuffer()
 	}
 	held := v.windowHeld()
-	if held < 0.5 || v.readsSlowly() || v.scaleLimits() || v.Passing != nil && !v.tellsWindow() || v.acksFill() || v.suffices(v.window()) {
+	if held < 0.5 || v.readsSlowly() || v.scaleLimits() || !v.tellsWindow() && len(v.receivers) == 0 || v.acksFill() || v.suffices(v.window()) {
 		return nil // acknowledgements that queue make any window too small
 	}
 	buffer, limit := v.buffer(v.receivers, receiveBuffer), v.receiveMax()
@@ -57,10 +57,10 @@ func receiverBuffer(v *view) *Finding {
 
 // readsAtOnce says whether the receiving application was seen to keep up.
 func (v *view) readsAtOnce() bool {
-	if v.Passing != nil {
+	if len(v.receivers) == 0 {
 		return v.moves().steady && !v.queued(v.rtt)
 	}
-	return len(v.receivers) > 0 && v.unread() < 0.1
+	return v.unread() < 0.1
 }
 
 // suffices says whether a window would fill the path if nothing queued on it.
@@ -77,7 +77,7 @@ func (v *view) unread() float64 {
 		return f.median(func(s *bulk.Sample) float64 { return float64(s.Unread) })
 	})
 	holds := v.window()
-	if v.Passing != nil && len(v.senders) == 0 {
+	if len(v.senders) == 0 {
 		holds = v.offered()
 	}
 	return ratio(waiting, waiting+float64(holds))

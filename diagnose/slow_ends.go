@@ -9,25 +9,38 @@ import (
 // slowReceiver: the sender waits for the receiver's window, and what fills the
 // receiver's buffer is data that its application has not read.
 func slowReceiver(v *view) *Finding {
-	if v.Passing != nil {
-		return v.slowReceiverInPassing()
-	}
-	held := v.windowHeld()
-	if held < 0.5 || !v.readsSlowly() {
-		return nil
-	}
+	held, waits := v.windowHeld(), v.unread()
 	f := &Finding{
-		Cause:      SlowReceiver,
-		Confidence: confidence(count(v.rwnd > 0.5, v.unread() > 0.7), 0),
-		Says: fmt.Sprintf("The sender waits for the receiver, and the receiver's buffer is full of data that its application has not read. The application reads %v: no buffer makes it faster.",
-			v.goodput),
-		Action: "look at what the receiving application does with the data (disk, CPU, a slower hop of its own)",
+		Cause:  SlowReceiver,
+		Action: "look at what the receiving application does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster",
 		weight: held,
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by the receiver's window, by the kernel's clock")
-	f.AddShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
+	switch {
+	case !v.readsSlowly():
+		return nil
+	case len(v.senders) == 0:
+		f.weight = 1
+		f.Confidence = confidence(1+count(waits > 0.7), 0)
+		f.Says = fmt.Sprintf("What arrives waits for the program on this host, which reads only %v: the buffer is full, and the sender has to wait.", v.goodput)
+		f.Action = "look at what this program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster"
+	case held < 0.5:
+		return nil
+	case len(v.receivers) == 0:
+		if v.scaleLimits() && v.still() {
+			return nil
+		}
+		m := v.moves()
+		f.Confidence = confidence(m.signs(), 0)
+		f.Says = fmt.Sprintf("The sender waits for the receiver, whose window moves between %v and %v: it fills up because the receiving program reads only %v.", m.low, m.high, v.goodput)
+		m.facts(f)
+	default:
+		f.Confidence = confidence(count(v.rwnd > 0.5, waits > 0.7), 0)
+		f.Says = fmt.Sprintf("The sender waits for the receiver, and the receiver's buffer is full of data that its application has not read. The application reads %v: no buffer makes it faster.", v.goodput)
+		f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by the receiver's window, by the kernel's clock")
+		f.AddShare("unread", waits, "of what the receiver can hold was waiting for its application")
+	}
 	return v.predictMost(f)
 }
 
@@ -43,7 +56,7 @@ func slowSender(v *view) *Finding {
 	}
 	says := fmt.Sprintf("The sending application does not supply data fast enough: for %s of the time everything it wrote was on its way, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
 		percent(max(1-v.busy, unfilled)), v.goodput)
-	if idle && v.Passing != nil {
+	if idle {
 		says = fmt.Sprintf("The sending application leaves the connection empty for %s of the time. Whatever it waits for (disk, CPU, an answer) limits it to %v.", percent(1-v.busy), v.goodput)
 	}
 	f := &Finding{
@@ -82,41 +95,10 @@ func (v *view) unfilled() float64 {
 const clockRan = 0.01
 
 // readsSlowly says whether the receiving application keeps the window small by not
-// reading. The receiver's own figures tell; where there are none, of another
-// program's flow, the window does.
+// reading. The receiver's own figures tell; where there are none, the window does.
 func (v *view) readsSlowly() bool {
-	if v.Passing != nil && len(v.receivers) == 0 {
+	if len(v.receivers) == 0 {
 		return v.moves().signs() > 0
 	}
 	return v.unread() > 0.5
-}
-
-// slowReceiverInPassing is slowReceiver of a flow of which one end is seen.
-func (v *view) slowReceiverInPassing() *Finding {
-	f := &Finding{
-		Cause:  SlowReceiver,
-		Action: "look at what the receiving program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster",
-		Gain:   1,
-		weight: 1,
-	}
-	switch {
-	case !v.readsSlowly():
-		return nil
-	case len(v.senders) == 0:
-		f.Confidence = confidence(1+count(v.unread() > 0.7), 0)
-		f.Says = fmt.Sprintf("What arrives waits for the program on this host, which reads only %v: the buffer is full, and the sender has to wait.", v.goodput)
-		f.Action = "look at what this program does with the data (disk, CPU, a slower hop of its own); no TCP setting makes it faster"
-		f.addGoodput(v)
-		f.addRTT(v)
-		return f
-	case v.windowHeld() < 0.5 || v.scaleLimits():
-		return nil
-	}
-	m := v.moves()
-	f.Confidence = confidence(m.signs(), 0)
-	f.Says = fmt.Sprintf("The sender waits for the receiver, whose window moves between %v and %v: it fills up because the receiving program reads only %v.", m.low, m.high, v.goodput)
-	f.addGoodput(v)
-	f.addRTT(v)
-	m.facts(f)
-	return f
 }

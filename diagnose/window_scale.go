@@ -11,11 +11,11 @@ import (
 // windowScale: the window is used up and as large as its 16 bits and the agreed
 // shift can say (RFC 7323), although the receiver's buffer would offer more.
 func windowScale(v *view) *Finding {
-	if v.Passing != nil && len(v.senders) == 0 {
+	if len(v.senders) == 0 {
 		return v.ownWindowScale()
 	}
 	held := v.windowHeld()
-	if held < 0.5 || v.readsSlowly() && v.Passing == nil || !v.scaleLimits() || v.Passing != nil && !v.moves().steady {
+	if held < 0.5 || !v.scaleLimits() || !v.still() {
 		return nil
 	}
 	shift, agreed := v.scale()
@@ -41,6 +41,15 @@ func windowScale(v *view) *Finding {
 	f.Add("window_rate", float64(carries), "b/s", "one window a round trip is %v", carries)
 	f.AddShare("rwnd_limited", v.rwnd, "of the time the sender was held back by that window, by the kernel's clock")
 	return v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
+}
+
+// still says whether the window is what it is for another reason than that the
+// application does not read: it does, or the window does not move.
+func (v *view) still() bool {
+	if len(v.receivers) == 0 {
+		return v.moves().steady
+	}
+	return v.unread() <= 0.5
 }
 
 // scaleLimits says whether the advertised windows are as large as their scale
