@@ -1,6 +1,7 @@
 package format
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -210,7 +211,9 @@ txqueuelen = 1000
 }
 
 // TestIntegrationAnsible: the packaged Ansible runs the play against a host, a
-// second run changes nothing, and the other play puts everything back.
+// second run changes nothing, and the other play puts everything back. Each run
+// takes seconds, so --check, and a second undo, are for FULLBORE_LONG=1, as .ci/run
+// has it.
 func TestIntegrationAnsible(t *testing.T) {
 	t.Parallel()
 	e := local()
@@ -222,22 +225,25 @@ play() {
 	ansible-playbook -i inventory "$@" >/tmp/log 2>&1 || cat /tmp/log
 	sed -n 's/.*\(changed=[0-9]*\).*\(failed=[0-9]*\).*/\1 \2/p' /tmp/log
 }
-echo "== check"; play --check fullbore.yml; show
+if [ -n "${FULLBORE_LONG-}" ]; then echo "== check"; play --check fullbore.yml; show; fi
 echo "== first"; play fullbore.yml; echo "== set"; show
 sysctl -q -w net.ipv4.tcp_wmem='4096 16384 199999999' # still larger
 echo "== second"; play fullbore.yml; echo "== still"; show
 echo "== undo"; play fullbore-undo.yml; echo "== undone"; show; ls /var/lib/fullbore
-echo "== nothing"; play fullbore-undo.yml
+if [ -n "${FULLBORE_LONG-}" ]; then echo "== nothing"; play fullbore-undo.yml; fi
 `, "ansible-playbook")
 	p := parts(t, out)
 	if !strings.Contains(p["first"], "failed=0") || strings.Contains(p["first"], "changed=0") {
 		t.Errorf("first run: %s", out)
 	}
-	checked, unchanged, _ := strings.Cut(p["check"], "\n")
-	if !strings.HasSuffix(checked, "failed=0") || strings.HasPrefix(checked, "changed=0") {
-		t.Errorf("--check: %s", p["check"])
+	if os.Getenv("FULLBORE_LONG") != "" {
+		checked, unchanged, _ := strings.Cut(p["check"], "\n")
+		if !strings.HasSuffix(checked, "failed=0") || strings.HasPrefix(checked, "changed=0") {
+			t.Errorf("--check: %s", p["check"])
+		}
+		same(t, "after --check", former, unchanged)
+		same(t, "a second undo", "changed=0 failed=0\n", p["nothing"])
 	}
-	same(t, "after --check", former, unchanged)
 	same(t, "set", `tcp_rmem = 8192 131072 134217728
 tcp_wmem = 4096 16384 99999999
 tcp_slow_start_after_idle = 0
@@ -247,7 +253,6 @@ txqueuelen = 1000
 	same(t, "second run", "changed=0 failed=0\n", p["second"])
 	same(t, "after it", strings.Replace(p["set"], "99999999", "199999999", 1), p["still"])
 	same(t, "undone", strings.Replace(former, "99999999", "199999999", 1), p["undone"])
-	same(t, "a second undo", "changed=0 failed=0\n", p["nothing"])
 }
 
 // TestIntegrationTuned: the packaged TuneD loads the profile, on top of the one
