@@ -1,0 +1,91 @@
+// Mutants changes one operator, condition or call of a package at a time, and
+// runs the tests that reach it: a change that no test notices survives.
+//
+//	go run ./internal/mutants [-j N] [-integration] [-doc FILE] PACKAGE...
+//
+// All changes of a package are compiled into one test binary, and an environment
+// variable picks one: a run costs what its tests cost. What was found is kept in
+// bin/mutants until a source of the package changes, so that a long run can be
+// ended and goes on later.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+type options struct {
+	workers     int
+	integration bool
+	doc         string
+	keep        string // where results lie
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.workers, "j", runtime.NumCPU(), "run the tests of so many mutants at a time")
+	flag.BoolVar(&o.integration, "integration", false, "what unit tests do not notice may be noticed by a TestIntegration…, too; one mutant at a time, as those measure")
+	flag.StringVar(&o.doc, "doc", "docs/mutants.md", "write the table of all packages that have results to `file`")
+	flag.StringVar(&o.keep, "keep", filepath.Join("bin", "mutants"), "keep results in `dir`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, &o, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o *options, packages []string) error {
+	if err := os.MkdirAll(o.keep, 0o755); err != nil {
+		return err
+	}
+	var failed error
+	for _, pkg := range packages {
+		pkg = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(pkg)), "./")
+		if err := examine(ctx, o, pkg); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", pkg, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed, writeDoc(o))
+}
+
+// examine finds out what becomes of every mutant of a package.
+func examine(ctx context.Context, o *options, pkg string) error {
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p, err := load(ctx, pkg)
+	if err != nil {
+		return err
+	}
+	if err := p.build(ctx, dir); err != nil {
+		return err
+	}
+	kept, err := open(o.keep, p)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	fmt.Printf("%s: %d mutants, %d of them known\n", pkg, len(p.mutants), len(kept.known))
+	if len(kept.known) == len(p.mutants) && !o.integration {
+		return nil
+	}
+	tests, err := p.reach(ctx, o)
+	if err != nil {
+		return err
+	}
+	return p.try(ctx, o, tests, kept)
+}
