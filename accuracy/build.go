@@ -16,7 +16,7 @@ func (o *options) build(ctx context.Context) (remove func(), err error) {
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	o.fullbore = filepath.Join(dir, "fullbore")
-	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.fullbore, "github.com/fullbore/fullbore/cmd/fullbore").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", o.fullbore, "github.com/fullbore/fullbore/cmd/fullbore").CombinedOutput()
 	if err != nil {
 		remove()
 		return nil, fmt.Errorf("build fullbore: %w: %s", err, out)

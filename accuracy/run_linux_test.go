@@ -13,10 +13,11 @@ import (
 )
 
 // fast are scenarios of which a verdict takes a few seconds, each of another
-// kind: hosts, applications, middleboxes, loss, queues, none.
+// kind: hosts, applications, middleboxes, loss, queues, none. All but one are slow
+// enough to share the machine.
 var fast = []string{
-	"healthy-10mbit-50ms-cubic", "receiver-buffer-100mbit-60ms-cubic", "window-scale-100mbit-30ms-cubic", "slow-receiver-100mbit-10ms-cubic",
-	"random-loss-100mbit-20ms-cubic", "competing-traffic-50mbit-20ms-cubic", "small-mss-100mbit-20ms-cubic", "mtu-black-hole-100mbit-20ms-cubic",
+	"healthy-10mbit-50ms-cubic", "receiver-buffer-10mbit-300ms-reno", "slow-receiver-50mbit-100ms-reno", "random-loss-50mbit-40ms-reno",
+	"competing-traffic-50mbit-20ms-cubic", "small-mss-10mbit-60ms-bbr", "window-scale-100mbit-30ms-cubic",
 }
 
 // TestIntegrationFastPart: what CI can afford of the suite, for real. The same
@@ -24,7 +25,7 @@ var fast = []string{
 func TestIntegrationFastPart(t *testing.T) {
 	dir := t.TempDir()
 	only := "^(" + strings.Join(fast, "|") + ")$"
-	measured := summaryOf(t, "-only", only, "-healthy-seeds", "1", "-record", dir)
+	measured := summaryOf(t, "-only", only, "-healthy-seeds", "1", "-jobs", "3", "-record", dir)
 	if len(measured.Outcomes) != len(fast) {
 		t.Errorf("%d runs, want %d", len(measured.Outcomes), len(fast))
 	}

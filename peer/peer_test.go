@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -19,7 +20,10 @@ import (
 // serverEnv makes the test binary a far end of its own, which tests can kill.
 const serverEnv = "FULLBORE_PEER_TEST_SERVER"
 
+// Tests that run beside others mostly wait for the other end: more of them go
+// at once than there are processors, unless -parallel is given.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6")
 	if os.Getenv(serverEnv) == "" {
 		os.Exit(m.Run())
 	}

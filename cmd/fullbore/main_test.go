@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,6 +25,8 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(asMain, "1"); err != nil {
 		panic(err)
 	}
+	// Those that run beside others wait more than they work, unless -parallel is given.
+	_ = flag.Set("test.parallel", "4")
 	os.Exit(m.Run())
 }
 

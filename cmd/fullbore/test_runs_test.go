@@ -90,6 +90,7 @@ func testJSON(t *testing.T, args ...string) tested {
 
 // TestTestRuns runs transfers over the loopback interface, in all forms.
 func TestTestRuns(t *testing.T) {
+	t.Parallel()
 	at := farProcess(t)
 
 	t.Run("figures of both directions", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,7 +29,6 @@ func TestIntegrationTune(t *testing.T) {
 		keeps, nothing bool
 	}{
 		{scenario: "california-uk", cause: "receiver-buffer", before: [2]float64{1e6, 6e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
-		{scenario: "mac-gigabit", cause: "receiver-buffer", before: [2]float64{60e6, 200e6}, after: [2]float64{0.95 * gigabit, 1.1 * gigabit}, keeps: true},
 		{scenario: "clean-lan", cause: "healthy", before: [2]float64{0.9 * gigabit, 1.1 * gigabit}, after: [2]float64{0.9 * gigabit, 1.1 * gigabit}, nothing: true},
 	} {
 		t.Run(test.scenario, func(t *testing.T) {
@@ -59,8 +59,10 @@ func TestIntegrationTune(t *testing.T) {
 // TestIntegrationByHand starts the far end by hand, as on two real hosts, and
 // checks what a tuning leaves behind.
 func TestIntegrationByHand(t *testing.T) {
+	slowHosts := filepath.Join("testdata", "slow-hosts.yaml")
 	t.Run("kept changes can be undone", func(t *testing.T) {
-		two := newTwo(t, "mac-gigabit")
+		t.Parallel()
+		two := newTwo(t, slowHosts)
 		token := two.serve("--allow-changes")
 		found := two.tunables()
 		var r tune.Result
@@ -81,7 +83,8 @@ func TestIntegrationByHand(t *testing.T) {
 	})
 
 	t.Run("a far end that allows no changes is told what to run", func(t *testing.T) {
-		two := newTwo(t, "mac-gigabit")
+		t.Parallel()
+		two := newTwo(t, slowHosts)
 		two.serve()
 		found := two.tunables()
 		var r tune.Result
@@ -101,7 +104,8 @@ func TestIntegrationByHand(t *testing.T) {
 	})
 
 	t.Run("a dry run changes nothing", func(t *testing.T) {
-		two := newTwo(t, "mac-gigabit")
+		t.Parallel()
+		two := newTwo(t, slowHosts)
 		token := two.serve("--allow-changes")
 		found := two.tunables()
 		var r tune.Result
@@ -117,7 +121,8 @@ func TestIntegrationByHand(t *testing.T) {
 		signal syscall.Signal
 	}{{"Ctrl-C", syscall.SIGINT}, {"SIGKILL", syscall.SIGKILL}} {
 		t.Run(test.name+" puts both hosts back", func(t *testing.T) {
-			two := newTwo(t, "mac-gigabit")
+			t.Parallel()
+		two := newTwo(t, slowHosts)
 			token := two.serve("--allow-changes")
 			found := two.tunables()
 			command := two.lab.Host("a").Command(t.Context(), self(t), "tune", two.b(), "--token", token)
@@ -126,6 +131,11 @@ func TestIntegrationByHand(t *testing.T) {
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("tune said: %s", said)
+				}
+			})
 			two.eventually("both hosts are changed", func() bool {
 				now := two.tunables()
 				return now.a != found.a && now.b != found.b
@@ -146,6 +156,44 @@ func TestIntegrationByHand(t *testing.T) {
 			two.eventually("both hosts are as they were", func() bool { return two.tunables() == found })
 		})
 	}
+
+	t.Run("a plan goes the long way: apply, confirm, revert", func(t *testing.T) {
+		t.Parallel()
+		two := newTwo(t, slowHosts)
+		token := two.serve()
+		found := two.tunables()
+		a := two.lab.Host("a")
+		text, err := output(t, a, "fullbore", "plan", two.b(), "--token", token, "--json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := t.TempDir() + "/plan.json"
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		apply := func(flags ...string) (id string) {
+			t.Helper()
+			out, err := output(t, a, append([]string{"fullbore", "apply", file}, flags...)...)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if two.tunables() == found {
+				t.Error("applied, and nothing has changed")
+			}
+			return strings.Fields(string(out))[0]
+		}
+
+		apply("--confirm-within", "2s")
+		two.eventually("an unconfirmed plan is reverted", func() bool { return two.tunables() == found })
+
+		id := apply()
+		for _, verb := range [][]string{{"confirm", id}, {"status"}, {"revert", id}} {
+			if out, err := output(t, a, append([]string{"fullbore"}, verb...)...); err != nil {
+				t.Errorf("%v: %v\n%s", verb, err, out)
+			}
+		}
+		two.want(found)
+	})
 
 	t.Run("a far end that dies is reported with what was measured", func(t *testing.T) {
 		two := newTwo(t, "clean-lan")
@@ -337,42 +385,4 @@ func TestIntegrationTransfer(t *testing.T) {
 			t.Errorf("test %v: %d bytes at %v b/s, want %d", flags, doc.End.Received.Bytes, doc.End.Received.Rate, 10<<20)
 		}
 	}
-}
-
-// TestIntegrationPlanApply goes the long way: plan, apply, confirm, revert.
-func TestIntegrationPlanApply(t *testing.T) {
-	two := newTwo(t, "mac-gigabit")
-	token := two.serve()
-	found := two.tunables()
-	a := two.lab.Host("a")
-	text, err := output(t, a, "fullbore", "plan", two.b(), "--token", token, "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := t.TempDir() + "/plan.json"
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	apply := func(flags ...string) (id string) {
-		t.Helper()
-		out, err := output(t, a, append([]string{"fullbore", "apply", file}, flags...)...)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		if two.tunables() == found {
-			t.Error("applied, and nothing has changed")
-		}
-		return strings.Fields(string(out))[0]
-	}
-
-	apply("--confirm-within", "2s")
-	two.eventually("an unconfirmed plan is reverted", func() bool { return two.tunables() == found })
-
-	id := apply()
-	for _, verb := range [][]string{{"confirm", id}, {"status"}, {"revert", id}} {
-		if out, err := output(t, a, append([]string{"fullbore"}, verb...)...); err != nil {
-			t.Errorf("%v: %v\n%s", verb, err, out)
-		}
-	}
-	two.want(found)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -297,4 +299,11 @@ func unique(d *json.Decoder, path string) error {
 		_, err = d.Token()
 	}
 	return err
+}
+
+// Transfers mostly wait for their time to pass: more of them go at once than
+// there are processors, unless -parallel is given.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6")
+	os.Exit(m.Run())
 }
