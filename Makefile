@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test golden accuracy bench bench-lab
+.PHONY: build test golden accuracy bench bench-lab mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -21,3 +21,6 @@ bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
 	go run ./bench
+
+mutants: ## what tests would not notice (docs/mutants.md); hours, but it can be ended and goes on where it was
+	go run ./internal/mutants tune examine diagnose plan change lab stat path
