@@ -122,7 +122,7 @@ func TestIntegrationByHand(t *testing.T) {
 	}{{"Ctrl-C", syscall.SIGINT}, {"SIGKILL", syscall.SIGKILL}} {
 		t.Run(test.name+" puts both hosts back", func(t *testing.T) {
 			t.Parallel()
-		two := newTwo(t, slowHosts)
+			two := newTwo(t, slowHosts)
 			token := two.serve("--allow-changes")
 			found := two.tunables()
 			command := two.lab.Host("a").Command(t.Context(), self(t), "tune", two.b(), "--token", token)
