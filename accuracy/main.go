@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case o.markdown:
 		return errors.Join(err, s.write(stdout, markdown))
 	}
-	return errors.Join(err, s.write(stdout, plain))
+	return errors.Join(err, s.write(stdout, plainText))
 }
 
 func parse(args []string) (options, error) {

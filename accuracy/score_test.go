@@ -119,7 +119,7 @@ func TestFold(t *testing.T) {
 // TestReport: both forms name every half and every cause.
 func TestReport(t *testing.T) {
 	s := summarise(some())
-	for _, f := range []form{plain, markdown} {
+	for _, f := range []form{plainText, markdown} {
 		var text bytes.Buffer
 		if err := s.write(&text, f); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 type form int
 
 const (
-	plain form = iota
+	plainText form = iota
 	markdown
 )
 

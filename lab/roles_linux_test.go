@@ -69,8 +69,8 @@ func firstLine(t *testing.T, cmd *exec.Cmd) string {
 	return strings.TrimSpace(line)
 }
 
-// plain has one limited host, where control groups can be made.
-func plain() *Scenario {
+// limited has one limited host, where control groups can be made.
+func limited() *Scenario {
 	scenario, err := Parse("plain.yaml", []byte("name: plain\npath: {a_to_b: {rate: 100mbit, delay: 1ms}}\n"))
 	if err != nil {
 		panic(err)
@@ -83,7 +83,7 @@ func plain() *Scenario {
 
 // ownLab starts a lab with daemons on both hosts, says which, and waits.
 func ownLab() error {
-	lab, err := Start(context.Background(), plain(), Options{})
+	lab, err := Start(context.Background(), limited(), Options{})
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func TestIntegrationOwnerKilled(t *testing.T) {
 
 // TestIntegrationClosed: an orderly end leaves nothing either.
 func TestIntegrationClosed(t *testing.T) {
-	lab, err := Start(t.Context(), plain(), Options{})
+	lab, err := Start(t.Context(), limited(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestIntegrationHostKilled(t *testing.T) {
 
 // runForeground is what lab run does.
 func runForeground() error {
-	lab, err := Start(context.Background(), plain(), Options{})
+	lab, err := Start(context.Background(), limited(), Options{})
 	if err != nil {
 		return err
 	}

@@ -146,6 +146,7 @@ func (s *setup) network(congestion string) error {
 		{"bring up", func() error { return netlink.LinkSetUp(link) }},
 		{"route to peer", func() error { return addRoute(link, s.Addr, s.Peer, congestion) }},
 		{"route to peer by IPv6", func() error { return addRoute(link, s.Addr6, s.Peer6, congestion) }},
+		{"wait for IPv6 address", func() error { return wire.AwaitAddress(s.Addr6) }},
 	} {
 		if err := step.do(); err != nil {
 			return fmt.Errorf("host %s: %s: %s: %w", s.Name, device, step.what, err)

@@ -37,7 +37,7 @@ func Place(node ast.Node, err error) *Placed {
 func Decode(root ast.Node, into any) []*Placed {
 	v := reflect.ValueOf(into).Elem()
 	d := decoder{all: allKeys(v.Type())}
-	slices.Sort(d.all)
+	slices.Sort(d.all) // for Compact
 	d.all = slices.Compact(d.all)
 	d.decode(root, v)
 	return d.found

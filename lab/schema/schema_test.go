@@ -30,7 +30,15 @@ type every struct {
 	Inner    inner             `yaml:"inner"`
 	Pointer  *inner            `yaml:"pointer"`
 	Inners   []inner           `yaml:"inners"`
-	NoKey    int               `range:"1 2"`
+	Deeps    []deep            `yaml:"deeps"`
+	Deep     *struct {
+		Height int `yaml:"height"`
+	} `yaml:"deep"`
+	NoKey int `range:"1 2"`
+}
+
+type deep struct {
+	Depth int `yaml:"depth"`
 }
 
 type inner struct {
@@ -92,6 +100,9 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string][]string{
 		"numbr: 1":           {`1:1: unknown key "numbr" (did you mean number or numbers?)`},
 		"least: 5":           {`1:1: key "least" does not belong here`},
+		"depth: 5":           {`1:1: key "depth" does not belong here`},
+		"height: 5":          {`1:1: key "height" does not belong here`},
+		"sharee: 5%":         {`1:1: unknown key "sharee" (did you mean share?)`},
 		"inner: {rate: 1}":   {`1:9: key "rate" does not belong here`},
 		"number: many":       {`1:9: expected a number, not "many"`},
 		"number: 1.5":        {`1:9: expected a number, not "1.5"`},
@@ -178,7 +189,7 @@ func TestRange(t *testing.T) {
 	want := map[string]string{
 		"word": "this, that", "number": "-2 to 70", "positive": "", "real": "0.5 to 2", "rate": "1kbit to 1gbit", "size": "1KB to 1MB", "time": "1ms to 24h",
 		"share": "0% to 100%", "words": "x, y", "numbers": "2 to 3", "map": "",
-		"inner": "share 0% to 100%; least 5 to 9", "pointer": "share 0% to 100%; least 5 to 9", "inners": "share 0% to 100%; least 5 to 9",
+		"inner": "share 0% to 100%; least 5 to 9", "pointer": "share 0% to 100%; least 5 to 9", "inners": "share 0% to 100%; least 5 to 9", "deeps": "", "deep": "",
 	}
 	got := map[string]string{}
 	for key, field := range Keys(reflect.TypeFor[every]()) {

@@ -74,7 +74,7 @@ func (s superPacket) build() []byte {
 	return buf
 }
 
-// onWire is the plain way: each segment that buf stands for as a complete packet
+// onWire is the slow way: each segment that buf stands for as a complete packet
 // with full checksums, computed from RFC 791, 793, 1071 and 8200 rather than from
 // the code under test.
 func onWire(buf []byte) (segments [][]byte) {
@@ -96,7 +96,7 @@ func onWire(buf []byte) (segments [][]byte) {
 			binary.BigEndian.PutUint16(seg[2:], uint16(len(seg)))
 			binary.BigEndian.PutUint16(seg[4:], binary.BigEndian.Uint16(seg[4:])+uint16(i))
 			binary.BigEndian.PutUint16(seg[10:], 0)
-			binary.BigEndian.PutUint16(seg[10:], plainChecksum(seg[:l4]))
+			binary.BigEndian.PutUint16(seg[10:], checksumRFC1071(seg[:l4]))
 			pseudo = slices.Concat(seg[12:20], []byte{0, protoTCP, byte(len(tcp) >> 8), byte(len(tcp))})
 		} else {
 			binary.BigEndian.PutUint16(seg[4:], uint16(len(seg)-40))
@@ -110,13 +110,13 @@ func onWire(buf []byte) (segments [][]byte) {
 			tcp[13] &^= flagFIN | flagPSH
 		}
 		binary.BigEndian.PutUint16(tcp[16:], 0)
-		binary.BigEndian.PutUint16(tcp[16:], plainChecksum(slices.Concat(pseudo, tcp)))
+		binary.BigEndian.PutUint16(tcp[16:], checksumRFC1071(slices.Concat(pseudo, tcp)))
 		segments = append(segments, seg)
 	}
 	return segments
 }
 
-func plainChecksum(b []byte) uint16 {
+func checksumRFC1071(b []byte) uint16 {
 	if len(b)%2 == 1 {
 		b = append(slices.Clone(b), 0)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
@@ -100,7 +101,7 @@ func setUp(i int, congestion string) error {
 			return fmt.Errorf("route %v: %w", route, err)
 		}
 	}
-	return nil
+	return AwaitAddress(netip.MustParseAddr(addresses[i][ipv6]))
 }
 
 // must runs f on the host's thread.

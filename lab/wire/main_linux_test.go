@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also the two ends of a transfer: plain programs that block in
+// The test binary is also the two ends of a transfer: simple programs that block in
 // read and write.
 const (
 	roleVariable = "WIRE_TEST_ROLE"

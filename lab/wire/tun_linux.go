@@ -2,7 +2,9 @@ package wire
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -51,6 +53,24 @@ func OpenTUN(name string, mtu int) (_ *os.File, err error) {
 		return nil, fmt.Errorf("set MTU %d of TUN device %q: %w", mtu, name, err)
 	}
 	return os.NewFile(uintptr(fd), "tun:"+name), nil
+}
+
+// addressTime bounds how long the kernel may take to make an address its own;
+// mostly that takes less than a millisecond.
+const addressTime = 5 * time.Second
+
+// AwaitAddress waits until the network namespace of the calling thread takes
+// packets to an address that it was given. The kernel does the last step of an IPv6
+// address on a queue of work (addrconf_dad_work, net/ipv6/addrconf.c), and drops
+// what comes before.
+func AwaitAddress(address netip.Addr) error {
+	for began := time.Now(); time.Since(began) < addressTime; time.Sleep(time.Millisecond) {
+		routes, err := netlink.RouteGet(address.AsSlice())
+		if err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL {
+			return nil
+		}
+	}
+	return fmt.Errorf("the address %s is not in use after %s", address, addressTime)
 }
 
 // RingDrops is how many packets and super-packets the TUN device name, in the
