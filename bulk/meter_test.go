@@ -99,3 +99,51 @@ func TestFixedWindow(t *testing.T) {
 		})
 	}
 }
+
+// When the measured time begins is known once the clock runs, and told once.
+func TestOpensIn(t *testing.T) {
+	const s = time.Second
+	clock := make(chan struct{}, 1)
+	for name, test := range map[string]struct {
+		omit          time.Duration
+		fixed         bool
+		begun, now    time.Duration // begun 0: not yet
+		wait          time.Duration
+		known, opened bool
+	}{
+		"nothing came":                  {omit: 2 * s, now: 5 * s},
+		"it came just now":              {omit: 2 * s, begun: 5 * s, now: 5 * s, wait: 2 * s, known: true},
+		"half of it is over":            {omit: 2 * s, begun: 5 * s, now: 6 * s, wait: 1 * s, known: true},
+		"all of it is over":             {omit: 2 * s, begun: 5 * s, now: 7 * s, known: true, opened: true},
+		"all of it is long over":        {omit: 2 * s, begun: 5 * s, now: 9 * s, known: true, opened: true},
+		"nothing is omitted":            {begun: 5 * s, now: 5 * s, known: true, opened: true},
+		"by the clock, not yet":         {omit: 2 * s, fixed: true, now: 1 * s, wait: 1 * s, known: true},
+		"by the clock":                  {omit: 2 * s, fixed: true, now: 2 * s, known: true, opened: true},
+		"by the clock, nothing omitted": {fixed: true, now: 1, known: true, opened: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &window{omit: test.omit, runs: clock}
+			if test.fixed {
+				w.fix()
+			}
+			if test.begun > 0 {
+				w.begin(test.begun)
+				w.begin(test.begun + 1) // of another stream
+				if len(clock) != 1 {
+					t.Errorf("%d were told that the clock runs", len(clock))
+				}
+				<-clock
+			}
+			wait, known := w.opensIn(test.now)
+			if wait != test.wait || known != test.known {
+				t.Errorf("in %v, %v; want %v, %v", wait, known, test.wait, test.known)
+			}
+			if opened := w.open(test.now); opened != test.opened {
+				t.Errorf("open: %v", opened)
+			}
+			if from, again := w.from.Load(), w.open(test.now+10*s); test.opened && (!again || w.from.Load() != from) {
+				t.Errorf("the measured time began at %d, then at %d", from, w.from.Load())
+			}
+		})
+	}
+}

@@ -66,6 +66,33 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// Streams that go one way are measured over the same time, also one that is
+// starved: whoever went on alone would have the path to itself.
+func TestReceiversBeginAndEndTogether(t *testing.T) {
+	for _, omit := range []time.Duration{0, 100 * time.Millisecond} {
+		spec := Spec{Direction: Forward, Streams: 3, Omit: omit, Duration: 200 * time.Millisecond}
+		a, b := connect(t, spec)
+		silent := a[2].TCP
+		defer silent.Close()
+		server := start(t.Context(), spec, b, Patience)
+		client := start(t.Context(), spec, a[:2], Patience)
+		wait(t, client)
+		far := wait(t, server)
+		if far.err != nil {
+			t.Fatal(far.err)
+		}
+		first := far.Streams[0]
+		for _, s := range far.Streams[:2] {
+			if s.Began != first.Began || s.Elapsed != first.Elapsed || s.Bytes == 0 || s.Early == nil && runtime.GOOS == "linux" {
+				t.Errorf("%v omitted, stream %d: %d bytes from %v for %v, the first one from %v for %v", omit, s.ID, s.Bytes, s.Began, s.Elapsed, first.Began, first.Elapsed)
+			}
+		}
+		if s := far.Streams[2]; s.Bytes != 0 || s.Began != first.Began || s.Elapsed != first.Elapsed {
+			t.Errorf("%v omitted, a stream on which nothing comes: %d bytes from %v for %v", omit, s.Bytes, s.Began, s.Elapsed)
+		}
+	}
+}
+
 func TestIPv6(t *testing.T) {
 	listener, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {
@@ -104,6 +131,9 @@ func TestTimed(t *testing.T) {
 			t.Errorf("stream %d: received for %v, want at least %v", s.ID, s.Elapsed, spec.Duration)
 		}
 		first, last := s.Samples[0], s.Samples[len(s.Samples)-1]
+		if !s.Sender && last.At != s.Began+s.Elapsed {
+			t.Errorf("stream %d: measured until %v, its last sample is of %v", s.ID, s.Began+s.Elapsed, last.At)
+		}
 		if first.At > spec.Omit || !first.Omitted || first.Bytes != 0 {
 			t.Errorf("stream %d: first sample at %v with %d bytes", s.ID, first.At, first.Bytes)
 		}
