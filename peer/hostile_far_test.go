@@ -260,3 +260,91 @@ func extreme(v reflect.Value) {
 		panic("no longest text for " + v.Type().String())
 	}
 }
+
+// A client that asks for more than anyone has to ask, or without end, is told no,
+// and costs the far end little. With the token too: it may be a stolen one.
+func TestHostileRequests(t *testing.T) {
+	far := startHasty(t, Config{Changes: newFakeChanges()}, "127.0.0.1:0", hasty)
+	zip := func(text string) string {
+		var zipped bytes.Buffer
+		w := gzip.NewWriter(&zipped)
+		for range 1000 {
+			_, _ = io.WriteString(w, text)
+		}
+		_ = w.Close()
+		return zipped.String()
+	}
+	client := far.dial(t, far.TokenString())
+	for name, c := range map[string]struct{ start, unit string }{ // the unit again and again
+		"an endless list":      {`{"settings":[`, "{},"},
+		"an endless object":    {"{", `"a":1,`},
+		"depth":                {"", "["},
+		"depth of objects":     {"", `{"settings":`},
+		"nothing but blanks":   {"", " "},
+		"a bomb":               {zip(strings.Repeat(" ", 1<<20)), ""},
+		"as many as there may": {`{"settings":[` + strings.Repeat("{},", 20_000) + "{}]}", ""},
+		"as deep as there may": {strings.Repeat("[", 60_000), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reading, writing := io.Pipe()
+			defer reading.Close()
+			go func() {
+				if c.unit != "" {
+					forEver(writing, c.start, c.unit)
+					return
+				}
+				_, _ = io.WriteString(writing, c.start)
+				_ = writing.Close()
+			}()
+			r := asking(t, client, reading)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			response, err := client.http.Do(r)
+			runtime.ReadMemStats(&after)
+			if err == nil {
+				_ = response.Body.Close()
+			}
+			if r.Context().Err() != nil || err == nil && response.StatusCode < 400 {
+				t.Errorf("%v, %+v", err, response)
+			}
+			if cost := after.TotalAlloc - before.TotalAlloc; cost > 32<<20 {
+				t.Errorf("it cost %d MB", cost>>20)
+			}
+		})
+	}
+}
+
+// asking is a request to change something, of a client with the token.
+func asking(t *testing.T, client *Client, body io.Reader) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(within(t, generous), http.MethodPost, "https://far-end/v1/changes/x/apply", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Encoding", "gzip") // it is not what the far end goes by
+	r.Header.Set("Authorization", "Bearer "+client.token.bearer())
+	return r
+}
+
+// A request that comes a byte at a time is not waited for without end.
+func TestTricklingRequest(t *testing.T) {
+	t.Parallel()
+	far := startFarEnd(t, Config{Changes: newFakeChanges()}, "127.0.0.1:0")
+	reading, writing := io.Pipe()
+	defer reading.Close()
+	go func() {
+		for _, err := io.WriteString(writing, "{"); err == nil; time.Sleep(50 * time.Millisecond) {
+			_, err = io.WriteString(writing, " ")
+		}
+	}()
+	client := far.dial(t, far.TokenString())
+	r := asking(t, client, reading)
+	response, err := client.http.Do(r)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if r.Context().Err() != nil || err == nil && response.StatusCode < 400 {
+		t.Errorf("%v, %+v", err, response)
+	}
+}
