@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"time"
@@ -63,6 +64,12 @@ func (s *Server) api(router *http.ServeMux) huma.API {
 	s.probeAPI(api)
 	s.changeAPI(api)
 	return api
+}
+
+// OpenAPI is the OpenAPI 3.1 document of the control API, as a far end serves
+// it at /v1/openapi.json.
+func OpenAPI() ([]byte, error) {
+	return json.MarshalIndent(new(Server).api(http.NewServeMux()).OpenAPI(), "", "  ")
 }
 
 func operation(method, address, id, summary string) huma.Operation {

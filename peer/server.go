@@ -185,7 +185,7 @@ func (s *Server) mux(web *web) *mux {
 			{"control", matchTLS, func(c *opened) { s.give(c, web.control) }},
 			{"stream", matchPreamble, s.stream},
 			{"iperf3", matchIperf3, s.serveIPerf3},
-			{"http", matchHTTP, func(c *opened) { s.give(c, web.plain) }},
+			{"http", matchHTTP, func(c *opened) { s.give(c, web.plainHTTP) }},
 		},
 	}
 }

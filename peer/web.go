@@ -21,15 +21,15 @@ import (
 // explanation of where a client is, and over both ndt7's tests. HTTP/1.1 only:
 // there is nothing to multiplex, and less to get wrong.
 type web struct {
-	control, plain *handover
-	servers        [2]*http.Server // of the control API, of plain HTTP
-	tests          sync.WaitGroup  // http.Server does not wait for WebSockets
+	control, plainHTTP *handover
+	servers            [2]*http.Server // of the control API, of plain HTTP
+	tests              sync.WaitGroup  // http.Server does not wait for WebSockets
 }
 
 func (s *Server) newWeb(address net.Addr) *web {
-	w := &web{control: newHandover(address), plain: newHandover(address)}
+	w := &web{control: newHandover(address), plainHTTP: newHandover(address)}
 	tests := s.newNDT7(&w.tests)
-	for i, handler := range []http.Handler{s.handler(tests), s.plain(tests)} {
+	for i, handler := range []http.Handler{s.handler(tests), s.withoutTLS(tests)} {
 		w.servers[i] = &http.Server{
 			Handler:           handler,
 			ReadHeaderTimeout: s.patience.request,
@@ -51,7 +51,7 @@ func (s *Server) newWeb(address net.Addr) *web {
 func (w *web) serve(identity *Identity) error {
 	config := &tls.Config{Certificates: []tls.Certificate{identity.certificate}, MinVersion: tls.VersionTLS13}
 	var group errgroup.Group
-	for i, listener := range []net.Listener{tls.NewListener(w.control, config), w.plain} {
+	for i, listener := range []net.Listener{tls.NewListener(w.control, config), w.plainHTTP} {
 		group.Go(func() error {
 			if err := w.servers[i].Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve HTTP: %w", err)
@@ -90,9 +90,9 @@ func (s *Server) give(c *opened, to *handover) {
 // NetConn is the connection itself.
 func (o *opened) NetConn() net.Conn { return o.TCPConn }
 
-// plain answers plain HTTP: the control API, whose secret must not travel in the
-// clear, is not there.
-func (s *Server) plain(tests http.Handler) http.Handler {
+// withoutTLS answers plain HTTP. The control API is not there: its secret must not
+// travel unencrypted.
+func (s *Server) withoutTLS(tests http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := remoteOfRequest(r)
 		if err != nil || !s.pace.allow(from.Addr(), time.Now()) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -160,3 +161,12 @@ func (c *client) part(err error) error {
 	_ = c.control.writeState(ClientTerminate) // if the server is gone, it knows
 	return err
 }
+
+// target is the server as the caller named it.
+type target struct {
+	host string // name or address, without brackets
+	port uint16
+}
+
+// String is how a person would write it.
+func (t target) String() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }

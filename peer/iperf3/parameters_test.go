@@ -72,10 +72,10 @@ func TestParametersRefused(t *testing.T) {
 }
 
 func TestParametersTaken(t *testing.T) {
-	plain := bulk.Spec{Protocol: bulk.TCP, Direction: bulk.Forward, Streams: 1, Duration: 10 * time.Second, Length: 131072}
-	with := func(change func(*bulk.Spec)) bulk.Spec { s := plain; change(&s); return s }
+	usual := bulk.Spec{Protocol: bulk.TCP, Direction: bulk.Forward, Streams: 1, Duration: 10 * time.Second, Length: 131072}
+	with := func(change func(*bulk.Spec)) bulk.Spec { s := usual; change(&s); return s }
 	for text, want := range map[string]bulk.Spec{
-		``:                                plain,
+		``:                                usual,
 		`"time":2.5`:                      with(func(s *bulk.Spec) { s.Duration = 2500 * time.Millisecond }),
 		`"time":0`:                        with(func(s *bulk.Spec) { s.Duration = bulk.MaxDuration }), // until the client ends it
 		`"omit":600,"time":86400`:         with(func(s *bulk.Spec) { s.Omit, s.Duration = 600*time.Second, 24*time.Hour }),
@@ -84,10 +84,10 @@ func TestParametersTaken(t *testing.T) {
 		`"num":9007199254740993,"time":5`: with(func(s *bulk.Spec) { s.Bytes, s.Duration = 1<<53+1, 0 }),
 		`"num":9223372036854775807`:       with(func(s *bulk.Spec) { s.Bytes, s.Duration = math.MaxInt64, 0 }),
 		`"blockcount":70368744177663`:     with(func(s *bulk.Spec) { s.Bytes, s.Duration = math.MaxInt64-131071, 0 }),
-		`"burst":0,"bandwidth":0,"MSS":0`: plain,
-		`"reverse":false`:                 plain,
+		`"burst":0,"bandwidth":0,"MSS":0`: usual,
+		`"reverse":false`:                 usual,
 		`"skip_rx_copy":1,"zerocopy":0`:   with(func(s *bulk.Spec) { s.RecvPath = bulk.RecvTruncate }),
-		`"TCP":5,"Parallel":7,"a":{"b":[1,{}]},"gso":1`: plain, // no keys of the protocol
+		`"TCP":5,"Parallel":7,"a":{"b":[1,{}]},"gso":1`: usual, // no keys of the protocol
 		`"udp":true,"tcp":true,"len":16,"MSS":1000,"congestion":"cubic","zerocopy":1`: with(func(s *bulk.Spec) {
 			s.Protocol, s.Length = bulk.UDP, 16
 		}),

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -233,4 +235,11 @@ func reports(bytes ...int64) Results {
 		r.Streams = append(r.Streams, StreamResults{ID: StreamID(i), Bytes: n, EndTime: 1})
 	}
 	return r
+}
+
+// Most tests wait for the other end most of the time: more of them go at once
+// than there are processors, unless -parallel is given.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6")
+	os.Exit(m.Run())
 }
