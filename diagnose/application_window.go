@@ -11,7 +11,7 @@ import (
 
 // applicationWindow: the program lets only so much be on its way and waits for
 // the far end's word to send more. TCP's clocks show such a flow as busy all the
-// time and never held back; what tells is that nothing waits to be sent, that
+// time and never held back; its signs are that nothing waits to be sent, that
 // the far end's program keeps answering, and that goodput times round trip is a
 // window that such programs have.
 func applicationWindow(v *view) *Finding {
@@ -77,7 +77,7 @@ func (v *view) programWindow() (w programWindow) {
 		w.size, w.known = fits(w.app.windows, w.average, peak)
 	}
 	if !w.known {
-		// From the receiving end nothing but the application's name tells. And one
+		// At the receiving end only the application's name is a sign. And one
 		// whose windows are known and do not fit is held back by something else.
 		if !sends || w.app != nil && w.app.fixed || v.idle() {
 			return programWindow{}

@@ -180,7 +180,7 @@ func (v *view) askSegment(verdict *Finding) *Trial {
 const ipv6Headers = 60
 
 // allows says whether the sending host lets a program choose a congestion
-// control. One that does not tell is tried.
+// control. A host that does not report it is asked by trying.
 func (v *view) allows(congestion string) bool {
 	if v.SenderHost == nil {
 		return true

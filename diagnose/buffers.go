@@ -21,7 +21,7 @@ const full = 0.9
 
 // bufferMax is what bounds a socket buffer.
 type bufferMax struct {
-	bytes  unit.Size // 0: the host does not tell
+	bytes  unit.Size // 0: the host does not report it
 	name   string
 	why    string // completes "because ..."
 	action string

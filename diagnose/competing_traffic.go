@@ -75,7 +75,7 @@ const (
 
 // others is the share (0..1) of what the interfaces in use carried in the
 // transfer's direction that was not its own, at the end where it is larger; 0
-// where nobody tells.
+// where neither end reports it.
 func (v *view) others() float64 {
 	own := 0.0
 	for _, f := range v.senders {

@@ -88,7 +88,7 @@ type load struct {
 	core                   struct{ Busy, SoftIRQ float64 }
 }
 
-// load of a host that tells its processor time.
+// load of a host that reports its processor time.
 func (v *view) load(at side) (l load, ok bool) {
 	c := v.end(at).CPU
 	if c.Elapsed <= 0 {
@@ -188,7 +188,7 @@ func (v *view) dropped() float64 {
 var offloads = map[side][]string{sender: {"tx", "sg", "tso", "gso"}, receiver: {"rx", "gro"}}
 
 // offloadsOff are those that the used interfaces of a host have switched off;
-// virtual ones, without a driver, have nobody to leave work to.
+// virtual ones, without a driver, have no hardware that could do the work.
 func (v *view) offloadsOff(at side) []string {
 	var off []string
 	for _, i := range v.devices(at) {

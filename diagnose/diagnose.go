@@ -17,8 +17,8 @@ type Evidence struct {
 	Direction    bulk.Direction `json:"direction"`      // Forward or Reverse
 	Path         *path.Estimate `json:"path,omitempty"` // nil: not probed
 	Transfer     *bulk.Result   `json:"transfer"`
-	SenderHost   *host.Facts    `json:"sender_host,omitempty"`   // nil: the far end does not tell
-	ReceiverHost *host.Facts    `json:"receiver_host,omitempty"` // likewise
+	SenderHost   *host.Facts    `json:"sender_host,omitempty"`   // nil: the far end does not report it
+	ReceiverHost *host.Facts    `json:"receiver_host,omitempty"` // nil as well
 	Failed       string         `json:"failed,omitempty"`        // why the transfer ended early, "" if it did not: what was measured until then is in Transfer
 	Trials       []Trial        `json:"trials,omitempty"`        // that were run since, in their order
 	Passing      *Passing       `json:"-"`                       // nil: of a transfer of fullbore's own
@@ -56,7 +56,7 @@ type Diagnosis struct {
 	Verdict  Finding   `json:"verdict"`
 	Findings []Finding `json:"findings"`
 
-	// Next is the trial that would tell most about the verdict; nil if none can
+	// Next is the trial that would say most about the verdict; nil if none can
 	// change it.
 	Next *Trial `json:"-"`
 }
@@ -101,7 +101,7 @@ func inOrder(findings []Finding) {
 }
 
 // unmoved is the diagnosis of a transfer that moved nothing, or of which no sample
-// tells a round-trip time.
+// has a round-trip time.
 func (v *view) unmoved() Diagnosis {
 	d := Diagnosis{Findings: []Finding{}}
 	if v.Transfer != nil {

@@ -18,6 +18,7 @@ var examples = template.FuncMap{
 	"smallShare":   func() float64 { return smallShare },
 	"doubtful":     func() float64 { return Doubtful },
 	"saturated":    func() float64 { return saturated },
+	"untried":      func() float64 { return untried },
 	"heavyLoss":    func() float64 { return heavyLoss },
 	"bloat":        func() string { return unit.Milliseconds(bloat) },
 	"confidence":   confidence,

@@ -63,7 +63,7 @@ func (f flow) quantile(q float64, figure func(*bulk.Sample) float64) float64 {
 
 // growth is the median of a figure in the last quarter of the measured time
 // over that in the quarter before: 1 when it stands still. Fewer than eight
-// samples do not tell, and give 1.
+// samples are too few to say, and give 1.
 func (f flow) growth(figure func(*bulk.Sample) float64) float64 {
 	n := len(f.measured)
 	if n < 8 {

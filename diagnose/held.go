@@ -39,14 +39,14 @@ func (v *view) underneath() *Finding {
 }
 
 // window is the sum over the streams of the window that the receiver
-// advertised, as the sender saw it; 0 where the kernel does not tell.
+// advertised, as the sender saw it; 0 where the kernel does not report it.
 func (v *view) window() unit.Size {
 	return unit.Size(sum(v.senders, func(f flow) float64 {
 		return f.median(func(s *bulk.Sample) float64 { return float64(s.TCP.SndWnd) })
 	}))
 }
 
-// tellsWindow says whether the sender's kernel tells how large the receiver's
+// tellsWindow says whether the sender's kernel reports how large the receiver's
 // window is.
 func (v *view) tellsWindow() bool {
 	return len(v.senders) > 0 && len(v.senders[0].measured) > 0 && tellsWindow(&v.senders[0].last().TCP)
@@ -114,7 +114,7 @@ func room(s *bulk.Sample) float64 {
 }
 
 // recovering says whether the sender was repairing a loss (TCP_CA_Recovery,
-// TCP_CA_Loss), when its windows do not tell what limits it.
+// TCP_CA_Loss), when its windows do not show what limits it.
 func recovering(s *bulk.Sample) bool { return s.TCP.CAState >= 3 }
 
 // samples is the share of the senders' measured samples for which is holds.

@@ -16,7 +16,7 @@ const (
 
 var bothSides = []side{sender, receiver}
 
-// host is what the sending or the receiving host tells of itself, nil if nothing.
+// host is what the sending or the receiving host reports of itself, nil if nothing.
 func (v *view) host(at side) *host.Facts {
 	if at == sender {
 		return v.SenderHost

@@ -130,8 +130,8 @@ func (v *view) lossModel() (model unit.Rate, fits bool) {
 	return model, off > 1.0/3 && off < 3
 }
 
-// predictMost is predict where nobody knows what the cause itself gives way to: a
-// faster disk may still be too slow.
+// predictMost is predict where it is not known what comes after the cause: a faster
+// disk may still be too slow.
 func (v *view) predictMost(f *Finding) *Finding {
 	v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
 	if v.Passing != nil {

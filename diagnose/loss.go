@@ -159,7 +159,7 @@ func (v *view) resentEver() float64 {
 }
 
 // reactions is how often a host's kernel reacted to loss, by all its connections;
-// 0 where it does not tell.
+// 0 where it does not count them.
 func reactions(counters map[string]int64) float64 {
 	counted := 0.0
 	for _, name := range recoveries {

@@ -56,7 +56,7 @@ func memoryPressure(v *view) *Finding {
 	return v.predict(f, v.receiverLimit(), v.senderLimit(), v.lossLimit())
 }
 
-// shortage is what one host tells of TCP's memory.
+// shortage is what one host reports of TCP's memory.
 type shortage struct {
 	at      side
 	memory  host.TCPMemory

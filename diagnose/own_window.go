@@ -7,7 +7,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// What a receiver tells of its own window, where the sender is not seen.
+// What a receiver's samples say of its own window, where the sender is not seen.
 
 // offeredLength is that of a struct tcp_info which has tcpi_rcv_wnd (Linux 6.2).
 const offeredLength = 236

@@ -107,7 +107,7 @@ func (v *view) goodputInPassing() (rate unit.Rate, over time.Duration) {
 }
 
 // predictTwice says what an action brings that makes twice as much of what limits,
-// where nobody knows what the path carries.
+// where it is not known what the path carries.
 func (v *view) predictTwice(f *Finding, rests string) *Finding {
 	if v.goodput <= 0 {
 		return f

@@ -43,7 +43,7 @@ func pathCapacity(v *view) *Finding {
 	return f
 }
 
-// believesFull says whether BBR, on a path that nobody probed, paces at the rate
+// believesFull says whether BBR, on a path that was not probed, paces at the rate
 // that it has seen the path deliver, and data waits behind it.
 func (v *view) believesFull() bool {
 	if v.Path != nil || !IsBBR(v.congestion()) || len(v.senders[0].measured) == 0 {

@@ -61,7 +61,7 @@ func (v *view) attempts() attempts {
 	for _, kind := range []TrialKind{TrialCongestion, TrialStreams} {
 		t := v.trial(kind)
 		if t == nil || !t.networkHeld() {
-			continue // something else holds it back, which tells nothing of the path
+			continue // something else holds it back, which says nothing about the path
 		}
 		a.reached = append(a.reached, t.goodput)
 		a.lossy = a.lossy || t.lossyUnqueued()

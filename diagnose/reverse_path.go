@@ -12,7 +12,7 @@ import (
 // lost, and data waits for them.
 func reversePath(v *view) *Finding {
 	load, capacity := v.ackLoad()
-	lost := v.acksLost() // half of them are hardly missed: each tells all that came before
+	lost := v.acksLost() // half of them are hardly missed: each acknowledges all that came before
 	filled := v.acksFill()
 	if !v.short(v.goodput) || !(filled || lost > 0.5 && v.networkHeld() && !v.queued(v.loss.rttAt)) {
 		return nil
@@ -68,7 +68,7 @@ func (v *view) acksFill() bool {
 }
 
 // acksLost is the share of the receiver's segments that did not reach the
-// sender, 0..1; 0 where nobody counts them. The two ends look at different
+// sender, 0..1; 0 where an end does not count them. The two ends look at different
 // moments, so little says nothing.
 func (v *view) acksLost() float64 {
 	segments := func(t *bulk.TCPInfo) uint64 { return uint64(t.SegsIn) }

@@ -63,7 +63,7 @@ func senderBuffer(v *view) *Finding {
 }
 
 // sendHeld is the share of the time in which the send buffer held the sender
-// back; stuck if the congestion window tells so, which stands still for no other
+// back; stuck if the congestion window shows it, which stands still for no other
 // reason.
 func (v *view) sendHeld() (held float64, stuck bool) {
 	// Linux lets a writer fill the congestion window well beyond the buffer, then
@@ -87,7 +87,7 @@ func (v *view) sendHeld() (held float64, stuck bool) {
 }
 
 // halfEmpty is the share of samples in which everything that was written is in
-// flight and takes less than half of the buffer, as far as the kernel tells: one
+// flight and takes less than half of the buffer, as far as the kernel reports it: one
 // that limits swings between two thirds and full (see SenderShare).
 func (v *view) halfEmpty() float64 {
 	return v.samples(func(s *bulk.Sample) bool {

@@ -79,7 +79,7 @@ func (v *view) idle() bool { return v.busy < 0.9 }
 // unfilled is the share of samples in which everything that was written is in
 // flight, no window is used up, and the send buffer has room: it may still grow,
 // or is at most half full. A buffer that limits swings between two thirds and full
-// (see SenderShare). Of another program's flow the kernel's clock tells as well: it
+// (see SenderShare). Of another program's flow the kernel's clock is a sign as well: it
 // has hardly run where the program never waited for room.
 func (v *view) unfilled() float64 {
 	most, never := v.sendMax().bytes, v.Passing != nil && v.sndbuf < clockRan
@@ -95,7 +95,7 @@ func (v *view) unfilled() float64 {
 const clockRan = 0.01
 
 // readsSlowly says whether the receiving application keeps the window small by not
-// reading. The receiver's own figures tell; where there are none, the window does.
+// reading. The receiver's own figures show it; where there are none, the window's moves do.
 func (v *view) readsSlowly() bool {
 	if len(v.receivers) == 0 {
 		return v.moves().signs() > 0

@@ -46,8 +46,8 @@ func smallMSS(v *view) *Finding {
 	return f
 }
 
-// largest is the largest IP packet that the path carries, in bytes; 0 if nobody
-// knows.
+// largest is the largest IP packet that the path carries, in bytes; 0 if it is
+// not known.
 func (v *view) largest() float64 {
 	largest := math.Inf(1)
 	if d := v.direction(); d != nil && d.MTU.Bytes > 0 {
@@ -63,7 +63,7 @@ func (v *view) largest() float64 {
 }
 
 // believed is the path's MTU as the sender's TCP has it, in bytes; 0 if it does not
-// tell.
+// report it.
 func (v *view) believed() float64 {
 	if len(v.senders) == 0 || len(v.senders[0].measured) == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 type Trial struct {
 	Kind    TrialKind     `json:"kind"`
 	Why     string        `json:"why"`  // the question that it answers
-	Spec    bulk.Spec     `json:"spec"` // Omit and Duration are chosen by who runs it
+	Spec    bulk.Spec     `json:"spec"` // Omit and Duration are chosen when it is run
 	Expects []Expectation `json:"expects"`
 	Result  *bulk.Result  `json:"result,omitempty"` // nil: not run yet
 	Failed  string        `json:"failed,omitempty"` // why it ended early

@@ -7,7 +7,7 @@ import (
 )
 
 // unmeasured is the verdict on a transfer that moved nothing, or of which no
-// sample tells a round-trip time.
+// sample has a round-trip time.
 func unmeasured(v *view) Finding {
 	f := Finding{
 		Cause:    Unknown,
@@ -59,7 +59,7 @@ func unknown(v *view, findings []Finding) Finding {
 func advice(v *view, capacityKnown bool) string {
 	switch {
 	case !capacityKnown:
-		return "measure the path's capacity: without it nobody can tell whether this is all it carries"
+		return "measure the path's capacity: without it nothing shows whether this is all it carries"
 	case v.busiestCore() > 0.9:
 		return "a core of one host is saturated: measure again with nothing else running, or with more streams"
 	case v.SenderHost == nil || v.ReceiverHost == nil:

@@ -15,7 +15,7 @@ import (
 )
 
 // view is the evidence boiled down to the figures that causes look at. A figure
-// that nobody reported is zero, NaN where zero would mean something.
+// that was not reported is zero.
 type view struct {
 	*Evidence
 	senders   []flow // one a stream, as the sender saw it
@@ -150,7 +150,7 @@ func (v *view) end(at side) *bulk.End {
 }
 
 // tunable reads one number of a host's tunable, by its place in the value; 0 if
-// the host does not tell.
+// the host does not report it.
 func tunable(h *host.Facts, name string, place int) unit.Size {
 	if h == nil {
 		return 0

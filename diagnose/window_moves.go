@@ -10,7 +10,7 @@ import (
 // moves is how the receiver's window behaves, as its sender sees it. One that a
 // buffer bounds stands still. One that an application keeps small by not reading
 // moves, and often closes. Where it moves little, because the application reads in
-// small pieces, the round trip still tells: Linux acknowledges at once only what it
+// small pieces, the round trip still shows it: Linux acknowledges at once only what it
 // has window for to offer again (__tcp_ack_snd_check, net/ipv4/tcp_input.c), the
 // rest when the application reads. (A path's queue delays as well, but a window that
 // a buffer bounds is never larger than that.)

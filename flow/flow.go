@@ -1,7 +1,7 @@
 // Package flow watches the running TCP flows of this host, whatever program
 // they belong to, and says of each what limits it now.
 //
-// The kernel tells of every connection what it tells of fullbore's own
+// The kernel reports of every connection what it reports of fullbore's own
 // (TCP_INFO, by inet_diag), so no flow is touched and no packet read. [Watcher.Look]
 // asks for all flows at once; between two looks the fastest few are asked again
 // and again, because how often a window is full needs more than one sample a

@@ -116,7 +116,7 @@ func untilZero(b []byte) []byte {
 	return b
 }
 
-// sample fills in what the message tells of a connection.
+// sample fills in what the message says of a connection.
 func (m *message) sample(s *bulk.Sample) {
 	s.TCP.Parse(m.info)
 	s.Mem = bulk.ParseSockMem(m.memory)

@@ -14,7 +14,7 @@ import (
 	"github.com/fullbore/fullbore/printable"
 )
 
-// owners finds the processes that hold sockets. The kernel tells of a socket
+// owners finds the processes that hold sockets. The kernel says of a socket
 // only its inode, so all open files of all processes have to be read.
 type owners struct {
 	root     string // "/proc"

@@ -62,7 +62,7 @@ func kernelError(body []byte) error {
 	return nil
 }
 
-// deliver hands on the socket that a message tells of, or the error. The message
+// deliver hands on the socket that a message is about, or the error. The message
 // is read into m, so that thousands cost no allocation.
 func deliver(m *message, raw []byte, failed error, each func(*message)) error {
 	if failed != nil {

@@ -174,7 +174,7 @@ func (w *Watcher) see(m *message, at, over time.Duration) bool {
 	return true
 }
 
-// track gives the flow of a cookie; nil for a new one. The kernel tells of flows
+// track gives the flow of a cookie; nil for a new one. The kernel lists flows
 // in the same order from look to look, but for those that came and went, so that
 // the map, which is scattered over memory, is seldom needed.
 func (w *Watcher) track(cookie uint64) *track {

@@ -15,7 +15,7 @@ import (
 //
 // The kernel's own sample of the handshake (TCP_INFO, tcpi_rtt) leaves out how
 // long this thread took to wake up. It is absent if the SYN was sent again,
-// which also tells those handshakes from slow ones.
+// which also sets those handshakes apart from slow ones.
 func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -28,7 +28,7 @@ type Observed struct {
 }
 
 // Helper is the far end as a prober needs it. Package peer implements it over
-// its authenticated HTTP API, so that only who may test also gets a ticket.
+// its authenticated HTTP API, so that only a client that may test also gets a ticket.
 //
 // Its answers must come through even where large packets vanish, or a black
 // hole stops the very probe that would find it. The dialling end sets TCP_MAXSEG
@@ -42,14 +42,14 @@ type Helper interface {
 }
 
 // SafeMSS is a TCP segment size, in bytes, whose packets pass wherever any do: the
-// default where nobody announces another (RFC 9293, section 3.7.1). Who calls for
-// help has little to say.
+// default where neither end announces another (RFC 9293, section 3.7.1). What a
+// helper is asked is short.
 const SafeMSS = 536
 
 // Options of a probe. The zero value is good.
 type Options struct {
 	// Progress is told, in words, what is being measured and what came out.
-	// nil: nobody listens.
+	// nil: progress is not reported.
 	Progress func(string)
 }
 

@@ -16,7 +16,7 @@ import (
 // and, at most, about 40 MB each way.
 const (
 	maxTickets     = 64
-	maxHostTickets = maxTickets / 2 // of one address: so nobody keeps all others out
+	maxHostTickets = maxTickets / 2 // of one address: so that one client cannot keep all others out
 	ticketLifetime = time.Minute
 	ticketBudget   = 64 << 20 // IP bytes sent at the prober's request
 )
@@ -36,7 +36,7 @@ var ErrTickets = errors.New("too many probes at once: try again in a minute")
 type Responder struct {
 	// Strangers, if not nil, is called with every datagram that is no probe: its
 	// first bytes, up to 40, where it comes from and the address it was sent to,
-	// as far as the system tells. It must not block, nor keep the packet. Set it
+	// as far as the system reports it. It must not block, nor keep the packet. Set it
 	// before Serve.
 	Strangers func(packet []byte, from, local netip.AddrPort)
 
@@ -247,7 +247,7 @@ func (r *Responder) send(ctx context.Context) {
 		case j = <-r.outbox:
 		}
 		if err := r.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
-			return // closed: Serve tells
+			return // closed: Serve returns the error
 		}
 		headers := overhead(j.ticket.from)
 		switch j.packet.kind {

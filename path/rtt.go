@@ -33,7 +33,7 @@ const (
 )
 
 // handshake is what one TCP handshake told. The segment sizes, in bytes and
-// without TCP options, are 0 where the system does not tell them.
+// without TCP options, are 0 where the system does not report them.
 type handshake struct {
 	rtt       time.Duration
 	sendMSS   int // what the far end accepts, or the kernel's path MTU allows

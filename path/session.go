@@ -81,7 +81,7 @@ func (s *session) take(d datagram) {
 	}
 }
 
-// offer drops what nobody has taken in time.
+// offer drops what was not taken in time.
 func offer(to chan<- int, size int) {
 	select {
 	case to <- size:

@@ -8,7 +8,7 @@ import (
 )
 
 // mtus probes the path MTU both ways at once, as far as each end can set DF. It
-// tells whether the far end answers at all.
+// says whether the far end answers at all.
 func (s *session) mtus(ctx context.Context, way route, e *Estimate) (answers bool, err error) {
 	var far Observed
 	group, probing := errgroup.WithContext(ctx)

@@ -40,7 +40,7 @@ func routeTo(to netip.Addr) (route, error) {
 	defer conn.Close()
 	var r route
 	r.local = conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()
-	r.kernel, _ = kernelMTU(conn) // 0 where the system does not tell
+	r.kernel, _ = kernelMTU(conn) // 0 where the system does not report it
 	if i := interfaceOf(r.local.WithZone("")); i != nil {
 		r.link = min(i.MTU, maxPacket)
 		r.speed = unit.Rate(linkSpeed(i.Name)) * unit.Mbps

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canDontFragment: packets can be sent that nobody fragments on the way.
+// canDontFragment: packets can be sent that are not fragmented on the way.
 const canDontFragment = true
 
 // prepare makes a UDP socket fit for probes: packets carry DF and may be as
