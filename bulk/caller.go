@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// caller is what a transfer has whose end the caller decides. In any other, it
-// is zero and its channels are nil.
+// caller is the state of a transfer that its caller ends. In other transfers it is
+// zero, and its channels are nil.
 type caller struct {
 	decides   bool
 	alone     bool           // nothing but a failure makes it due: this is the server's end
@@ -53,10 +53,10 @@ func (c *caller) gone(ctx context.Context) <-chan struct{} {
 	return ctx.Done()
 }
 
-// callerLook is between looks at what an end by bytes depends on.
+// callerLook is the time between two checks whether all bytes have come.
 const callerLook = 10 * time.Millisecond
 
-// nextLook looks whether the transfer is due, and tells when to look again.
+// nextLook checks whether the transfer is due, and returns when to check again.
 func (t *transfer) nextLook() <-chan time.Time {
 	c, now, whole := &t.caller, t.now(), t.spec.Omit+t.spec.Duration
 	switch {
@@ -91,8 +91,8 @@ func (t *transfer) becomeDue() {
 	}
 }
 
-// broke notes why a stream failed, and that this ends the transfer. What fails
-// when its end is due already is only the peer that ends it too.
+// broke notes why a stream failed, which makes the transfer due. After it was due,
+// a failure only means that the peer has closed as well.
 func (t *transfer) broke(err error) {
 	if !t.caller.isDue && !t.caller.halted.Load() {
 		t.fail(err)
@@ -134,8 +134,8 @@ func (t *transfer) freeze() {
 	close(t.caller.frozen)
 }
 
-// catchUpMost is for threads that have no turn on a busy host. It bounds what a
-// client gains that goes on sending.
+// catchUpMost bounds how long the server waits for its own threads on a busy host,
+// and what a client gains that goes on sending.
 const catchUpMost = time.Second
 
 // catchUp lets the server's end read what has come already: the client ends a
@@ -150,8 +150,8 @@ func (t *transfer) catchUp() {
 	}
 }
 
-// taken is how many bytes of what has come were read, at an instant at which
-// nothing more came.
+// taken is how many bytes of the connection have been read, looked up at a moment
+// when no more arrive.
 func (s *stream) taken() int64 {
 	for {
 		var look, again Sample

@@ -202,7 +202,7 @@ func loadedRTT(senders []Stream) (*Spread, time.Duration) {
 	return spread(all), least
 }
 
-// spread is nil of nothing.
+// spread describes round-trip times; nil if there are none.
 func spread(times []time.Duration) *Spread {
 	if len(times) == 0 {
 		return nil

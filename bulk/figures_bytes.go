@@ -7,7 +7,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Difference is why the sending application wrote another number of bytes in the
+// Difference explains why the sending application wrote more or fewer bytes in its
 // measured time than the receiving one read in its own: Bytes = After - Before.
 type Difference struct {
 	Bytes   int64   `json:"bytes"`            // sent less received
@@ -18,9 +18,9 @@ type Difference struct {
 }
 
 // difference compares what both ends counted. How much lay between them follows
-// from their counts at the beginning and at the end; where one end is not
-// fullbore, which does not tell what it left out at the start, only without
-// Spec.Omit.
+// from their counts at the beginning and at the end. Other programs do not report
+// what they omitted at the beginning: with them, this is known without Spec.Omit
+// only.
 func (r *Result) difference(d Direction, f *Figures) Difference {
 	diff := Difference{Bytes: f.Sent.Bytes - f.Received.Bytes, Seconds: f.Sent.Seconds - f.Received.Seconds}
 	switch senders, receivers := r.Senders(d), r.Receivers(d); {
@@ -67,7 +67,7 @@ func (d *Difference) says(f *Figures) string {
 	return fmt.Sprintf("%s more %s than %s: %s%s", unit.Size(bytes), more, than, strings.Join(why, ", "), again(f.Repeated))
 }
 
-// again is what went over the path beside, in neither count.
+// again names what was sent again, which is in neither count.
 func again(r *Repeated) string {
 	if r == nil || r.Bytes == nil || *r.Bytes == 0 {
 		return ""

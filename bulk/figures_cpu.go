@@ -12,8 +12,8 @@ type Cost struct {
 	Cores        int      `json:"cores,omitempty"`              // that the host has
 }
 
-// leastForCost is below how many bytes received a cost for each 10^9 says
-// nothing: setting a transfer up and ending it takes a millisecond of processor
+// leastForCost is the fewest bytes received for which a cost per 10^9 bytes means
+// something: setting a transfer up and ending it takes a millisecond of processor
 // time, as much as moving a megabyte.
 const leastForCost = 1e6
 

@@ -66,7 +66,7 @@ const (
 	tcpTotalRTO      = 242
 )
 
-// has says whether the kernel told the field that ends there.
+// has says whether the kernel reported the field that ends there.
 func (t *TCPInfo) has(end int) bool { return t.Length >= end }
 
 // Measured are the samples of the measured time. The first one is the base from
@@ -86,8 +86,8 @@ func (s *Stream) Measured() []Sample {
 	return nil
 }
 
-// grown is by how much a counter grew over all streams in their measured time.
-// It is nil unless the kernels of all streams tell.
+// grown is by how much a counter grew over all streams in their measured time;
+// nil unless the kernel reports it for all of them.
 func grown[N uint16 | uint32 | uint64](streams []Stream, end int, counter func(*TCPInfo) N) *int64 {
 	var sum int64
 	for i := range streams {
@@ -183,8 +183,8 @@ func series(streams []Stream, count func(*TCPInfo) (data, back uint32)) []ACKPoi
 	return points
 }
 
-// repeated tells what was sent again. An end that is not fullbore tells how many
-// segments at most.
+// repeated is what was sent again. An end that is not fullbore reports the number
+// of segments at most.
 func repeated(senders []Stream) *Repeated {
 	r := Repeated{
 		Segments: grown(senders, tcpTotalRetrans, func(t *TCPInfo) uint32 { return t.TotalRetrans }),
@@ -198,7 +198,7 @@ func repeated(senders []Stream) *Repeated {
 		r.Share = &share
 	}
 	if r.Segments == nil {
-		r.Segments = told(senders)
+		r.Segments = reported(senders)
 	}
 	for i := range senders {
 		for _, sample := range senders[i].Measured() {
@@ -213,8 +213,9 @@ func repeated(senders []Stream) *Repeated {
 	return &r
 }
 
-// told adds up what the streams' end counted itself; nil unless all did.
-func told(senders []Stream) *int64 {
+// reported adds up what the sending end reports of each stream; nil unless it does
+// of all.
+func reported(senders []Stream) *int64 {
 	var sum int64
 	for _, s := range senders {
 		if s.Retransmits < 0 || s.Datagrams != nil {

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Running is one end of a transfer whose end the caller decides: of a protocol,
-// such as iperf3's, that tells it on a control connection. [Run] is for
-// transfers that end by themselves.
+// Running is one end of a transfer that its caller ends, as iperf3's protocol does
+// on a control connection. [Run] is for transfers that end by themselves.
 //
 // The measured time begins Spec.Omit after Start, whether or not bytes move,
 // and a sender's share of Spec.Bytes is what it sends from then on.
 //
-// What differs from Run: that nothing comes is no failure, since the caller
-// watches the peer on its control connection; a sender still fails when nothing
-// comes back for CallerPatience. That a peer ends its data before Stop is none
-// either, until it has on all streams.
+// Unlike in Run, silence is no failure, since the caller watches the peer on its
+// control connection; a sender still fails when nothing comes back for
+// CallerPatience. Nor is it a failure that the peer ends its data before Stop,
+// until it has done so on all streams.
 type Running struct {
 	t       *transfer
 	stopped sync.Once
@@ -29,7 +28,7 @@ type Running struct {
 // CallerPatience stands for [Patience] where the caller watches over the peer
 // itself: an outage that its own connection outlasts ends no transfer. Linux
 // repeats what was lost 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s after it was sent, so
-// that data goes on within that time behind one of up to 12 s.
+// that after an outage of up to 12 s data moves again within that time.
 const CallerPatience = 15 * time.Second
 
 // Start begins one end of a transfer on conns, which it takes over. watch is as

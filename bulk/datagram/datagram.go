@@ -36,9 +36,9 @@ type Running struct {
 	due     chan struct{}
 	sampled chan struct{} // the sampler has ended
 
-	halt, duly, leave sync.Once
-	stop              func() bulk.End // once
-	forget            func() bool     // the context
+	halt, dueOnce, leave sync.Once
+	stop                 func() bulk.End // once
+	forget               func() bool     // the context
 
 	mu     sync.Mutex
 	failed error
@@ -98,7 +98,7 @@ func (r *Running) now() time.Duration { return time.Since(r.start) }
 // closed when a flow fails.
 func (r *Running) Due() <-chan struct{} { return r.due }
 
-func (r *Running) fall() { r.duly.Do(func() { close(r.due) }) }
+func (r *Running) becomeDue() { r.dueOnce.Do(func() { close(r.due) }) }
 
 // Failed is why a flow failed before Stop, or nil. What a sender may get back
 // from the path is no failure at once: that the device's queue is full
@@ -117,20 +117,20 @@ func (r *Running) fail(err error) {
 		r.failed = err
 	}
 	r.mu.Unlock()
-	r.fall()
+	r.becomeDue()
 }
 
 // sent notes that a flow has sent its share.
 func (r *Running) sent() {
 	if r.sending.Add(-1) == 0 {
-		r.fall()
+		r.becomeDue()
 	}
 }
 
 // received notes bytes that came in the measured time.
 func (r *Running) received(n int64) {
 	if r.arrived.Add(n) >= r.spec.Bytes && r.spec.Bytes > 0 && !r.sends() {
-		r.fall()
+		r.becomeDue()
 	}
 }
 

@@ -77,7 +77,7 @@ func (r *Running) sample() {
 			}
 			r.readings.Begin()
 		case <-over.C:
-			r.fall()
+			r.becomeDue()
 		case <-ticker.C:
 			r.look()
 			if r.watch != nil {
