@@ -208,3 +208,44 @@ func likeAnyone(t *testing.T) {
 		runtime.UnlockOSThread()
 	})
 }
+
+// While another process holds the lock nothing can be reverted: of a set that is
+// due, and only of that, the list says so.
+func TestListWhileAnotherIsAtIt(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	due := begin(t, m, Setting{wmem, "4096 16384 67108864"})
+	w.now = w.now.Add(30 * time.Second)
+	live := begin(t, m, Setting{rmem, bigger})
+	w.now = w.now.Add(40 * time.Second)
+	unlock, err := lock(t.Context(), w.dir, 0)
+	must(t, err)
+	defer unlock()
+	sets, err := m.List(t.Context())
+	if err != nil || len(sets) != 2 || sets[0].ID != live || sets[1].ID != due {
+		t.Fatalf("list: %v, %+v", err, sets)
+	}
+	if sets[0].Trouble != "" || !strings.Contains(sets[1].Trouble, "process "+pid()) {
+		t.Errorf("live: %q, due: %q", sets[0].Trouble, sets[1].Trouble)
+	}
+}
+
+// Who may only look finds nothing wrong with what would be for root to do.
+func TestListForAnyone(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	due := begin(t, m, Setting{wmem, "4096 16384 67108864"})
+	w.now = w.now.Add(30 * time.Second)
+	live := begin(t, m, Setting{rmem, bigger})
+	w.now = w.now.Add(40 * time.Second)
+	w.unwatched = true
+	likeAnyone(t)
+	must(t, os.Chmod(lockPath(w.dir), 0))
+	sets, err := m.List(t.Context())
+	if err != nil || len(sets) != 2 || sets[0].ID != live || sets[1].ID != due {
+		t.Fatalf("list: %v, %+v", err, sets)
+	}
+	if sets[0].Trouble != "" || sets[1].Trouble != "" {
+		t.Errorf("live: %q, due: %q", sets[0].Trouble, sets[1].Trouble)
+	}
+}
