@@ -66,6 +66,16 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// It ends also where its time is over before anybody looks.
+func TestShortestTime(t *testing.T) {
+	for _, omit := range []time.Duration{0, time.Nanosecond} {
+		client, server := transferOver(t, Spec{Direction: Both, Streams: 2, Omit: omit, Duration: time.Nanosecond})
+		if client.err != nil || server.err != nil {
+			t.Errorf("%v omitted: client: %v, server: %v", omit, client.err, server.err)
+		}
+	}
+}
+
 // Streams that go one way are measured over the same time, also one that is
 // starved: whoever went on alone would have the path to itself.
 func TestReceiversBeginAndEndTogether(t *testing.T) {

@@ -178,9 +178,8 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 			opens = t.open(look)
 			ends = t.endsIn()
 		case <-ends:
-			if ends = t.endsIn(); ends == nil {
-				t.endReceived()
-			}
+			ends = nil
+			t.endReceived()
 		case <-due:
 			due = t.nextLook()
 		case <-t.caller.delivered:
@@ -247,10 +246,7 @@ func (t *transfer) endsIn() <-chan time.Time {
 	if t.caller.decides || !t.spec.Timed() || from == 0 || t.received.over.Load() {
 		return nil
 	}
-	if rest := from + t.spec.Duration - t.now(); rest > 0 {
-		return time.After(rest)
-	}
-	return nil
+	return time.After(from + t.spec.Duration - t.now())
 }
 
 // endReceived ends the measured time of all receivers at one instant: one that
