@@ -89,7 +89,7 @@ func told(t *testing.T, l *lab.Lab, want map[string]string) map[string]*Snapshot
 		open := false
 		for host, s := range seen {
 			f := find(t, s).Limit
-			open = open || f.Cause != want[host] && (f.Cause == diagnose.Unknown || f.Confidence < 0.8)
+			open = open || f.Cause != want[host] && (f.Cause == diagnose.Unknown || f.Confidence < 0.9)
 		}
 		if !open || tries == 4 {
 			return seen

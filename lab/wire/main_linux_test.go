@@ -61,6 +61,10 @@ func receive(address string, check bool) (*received, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The end of the transfer before may still be on its way.
+	if err := unix.SetsockoptInt(l, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return nil, err
+	}
 	if err := unix.Bind(l, sa); err != nil {
 		return nil, err
 	}
