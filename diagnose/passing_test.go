@@ -1,0 +1,172 @@
+package diagnose
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// scene describes the last seconds of a flow by the figures that matter, so that
+// a test shows only what it is about. Defaults are a flow of a 6.18 host that
+// sends with CUBIC, data always waiting, with plenty of room everywhere.
+type passingScene struct {
+	goodput      unit.Rate
+	rtt, minRTT  time.Duration // 0: 150 ms, and the same
+	process      string
+	remote       uint16 // port; 0: 50000
+	receives     bool
+	inflight     unit.Size // 0: goodput * rtt
+	supplies     bool      // the application brings no more than is in flight
+	answers      float64   // a round trip
+	cwnd, window unit.Size // 0: three times what is in flight
+	windowMoves  float64   // by this share from sample to sample
+	rwnd, sndbuf float64   // shares of the busy time
+	busy         float64   // 0: 1
+	lossEvery    int       // packets; 0: none
+	unread       unit.Size
+	length       int // of struct tcp_info; 0: 280
+	samples      int // 0: 75
+	congestion   string
+}
+
+func (s passingScene) evidence() *Evidence {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&s.rtt, 150*ms)
+	set(&s.minRTT, s.rtt)
+	average := s.goodput.BytesIn(s.rtt)
+	for size, value := range map[*unit.Size]unit.Size{&s.inflight: average, &s.cwnd: 3 * average, &s.window: 3 * average} {
+		if *size == 0 {
+			*size = value
+		}
+	}
+	if s.busy == 0 {
+		s.busy = 1
+	}
+	if s.length == 0 {
+		s.length = 280
+	}
+	if s.samples == 0 {
+		s.samples = 75
+	}
+	if s.congestion == "" {
+		s.congestion = "cubic"
+	}
+	if s.remote == 0 {
+		s.remote = 50000
+	}
+	const mss, every = 1448, 40 * ms
+	e := &Evidence{Direction: bulk.Forward, Transfer: &bulk.Result{}, Passing: &Passing{Program: s.process, Local: 50001, Remote: s.remote}}
+	stream := bulk.Stream{Sender: !s.receives, Congestion: s.congestion, Peaks: bulk.Peaks{MaxSndWnd: int64(s.window)}}
+	for i := range s.samples + 1 {
+		at := time.Duration(i) * every
+		bytes := uint64(s.goodput.BytesIn(at))
+		replies := uint32(s.answers * float64(at) / float64(s.rtt))
+		busy := float64(at.Microseconds()) * s.busy
+		window := float64(s.window) * (1 - s.windowMoves*float64(i%3)/2)
+		sample := bulk.Sample{At: at, Unread: int(s.unread), Unsent: int(s.inflight), TCP: bulk.TCPInfo{
+			Length: s.length, Options: 7, SndWScale: 10, RcvWScale: 10, RTT: micros(s.rtt), RcvRTT: micros(s.rtt), MinRTT: micros(s.minRTT), SndMSS: mss, RcvMSS: mss,
+			SndCwnd: uint32(s.cwnd / mss), Unacked: uint32(s.inflight / mss), SndWnd: uint32(window), RcvWnd: uint32(window),
+			BusyTime: uint64(busy), RwndLimited: uint64(busy * s.rwnd), SndbufLimited: uint64(busy * s.sndbuf),
+			MaxPacingRate: math.MaxUint64, PacingRate: uint64(s.goodput / 8),
+		}, Mem: bulk.SockMem{SendBuf: 4 << 20, SendQueued: int(s.inflight), RecvBuf: 6 << 20}}
+		if s.receives {
+			sample.TCP.BytesReceived, sample.TCP.DataSegsIn, sample.TCP.DataSegsOut = bytes, uint32(bytes/mss), replies
+		} else {
+			sample.TCP.BytesAcked, sample.TCP.BytesSent, sample.TCP.DataSegsOut, sample.TCP.DataSegsIn = bytes, bytes, uint32(bytes/mss), replies
+		}
+		if s.length < 232 { // Linux 5.4
+			sample.TCP.SndWnd = 0
+		}
+		if !s.supplies && !s.receives {
+			sample.TCP.NotsentBytes = 1 << 20
+			sample.Unsent += 1 << 20
+		}
+		if s.lossEvery > 0 {
+			sample.TCP.TotalRetrans = uint32(bytes / mss / uint64(s.lossEvery))
+		}
+		if i > 0 {
+			e.Passing.Losses.Add(&stream.Samples[i-1], &sample)
+		}
+		stream.Samples = append(stream.Samples, sample)
+	}
+	if s.receives {
+		e.Transfer.Server.Streams, e.ReceiverHost = []bulk.Stream{stream}, settings618
+	} else {
+		e.Transfer.Client.Streams, e.SenderHost = []bulk.Stream{stream}, settings618
+	}
+	return e
+}
+
+// settings618 are a host's with buffers of up to 6 and 4 MiB.
+var settings618 = &host.Facts{Tunables: map[string]string{"net.ipv4.tcp_rmem": "4096\t131072\t6291456", "net.ipv4.tcp_wmem": "4096\t16384\t4194304"}}
+
+// scenes are flows as they are met, with what is to be said of them.
+var passingScenes = []struct {
+	name  string
+	scene passingScene
+	want  string
+	sure  float64 // at least
+	says  string  // in the sentences or the action
+}{
+	{"scp over a long path", passingScene{goodput: 107 * mbps, process: "ssh", remote: 22, supplies: true, answers: 20}, ApplicationWindow, 0.9,
+		"ssh: TCP tuning will not help; HPN-SSH or several transfers will"},
+	{"ssh with a terminal", passingScene{goodput: 53 * mbps, process: "ssh", remote: 22, supplies: true, answers: 10}, ApplicationWindow, 0.9, "1 MiB"},
+	{"sshd on another port sends", passingScene{goodput: 107 * mbps, process: "sshd", remote: 50000, supplies: true, answers: 20}, ApplicationWindow, 0.9, "2 MiB"},
+	{"scp, seen where it arrives", passingScene{goodput: 107 * mbps, process: "sshd", receives: true, answers: 20, window: 12 * unit.MiB}, ApplicationWindow, 0.7, "HPN-SSH"},
+	{"scp whose window stands in a queue", passingScene{goodput: 50 * mbps, rtt: 320 * ms, minRTT: 150 * ms, process: "ssh", supplies: true, answers: 20}, PathCapacity, 0.5, "queue"},
+	{"scp from a slow disk", passingScene{goodput: 20 * mbps, process: "ssh", supplies: true, answers: 10}, SlowSender, 0.5, "for 100 % of the time"},
+	{"scp on a LAN", passingScene{goodput: 900 * mbps, rtt: ms, process: "ssh", supplies: true, answers: 1}, SlowSender, 0.5, ""},
+	{"HTTP/2 upload to a Go server", passingScene{goodput: 54 * mbps, process: "backup", supplies: true, answers: 8}, ApplicationWindow, 0.8, "HTTP/2"},
+	{"HTTP/2 upload to nginx", passingScene{goodput: 3.4 * mbps, process: "curl", remote: 443, supplies: true, answers: 1}, ApplicationWindow, 0.9, "HTTP/2"},
+	{"NFS of the kernel", passingScene{goodput: 7 * mbps, process: Kernel, remote: 2049, supplies: true, answers: 1}, ApplicationWindow, 0.9, "NFS"},
+	{"a window nobody knows", passingScene{goodput: 20 * mbps, process: "mover", supplies: true, answers: 2}, ApplicationWindow, 0.5, "mover"},
+	{"a camera", passingScene{goodput: 8 * mbps, process: "cam", supplies: true}, SlowSender, 0.7, "no TCP setting"},
+	{"a program that thinks", passingScene{goodput: 8 * mbps, process: "db", supplies: true, busy: 0.4}, SlowSender, 0.7, "60 %"},
+	{"receiver's buffer", passingScene{goodput: 3.4 * mbps, window: 64 * unit.KiB, inflight: 64 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}, ReceiverBuffer, 0.9, "64 KiB"},
+	{"receiver does not read", passingScene{goodput: 3 * mbps, window: 64 * unit.KiB, inflight: 60 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99, windowMoves: 1}, SlowReceiver, 0.7, "reads only"},
+	{"this host does not read", passingScene{goodput: 3 * mbps, receives: true, unread: unit.MiB, window: 64 * unit.KiB}, SlowReceiver, 0.7, "on this host"},
+	{"loss", passingScene{goodput: 4 * mbps, cwnd: 75 * unit.KiB, lossEvery: 1000}, RandomLoss, 0.5, "policer"},
+	{"the same loss with BBR", passingScene{goodput: 400 * mbps, lossEvery: 1000, congestion: "bbr"}, PathCapacity, 0.5, "BBR"},
+	{"full path", passingScene{goodput: 90 * mbps, rtt: 60 * ms, minRTT: 30 * ms, cwnd: 660 * unit.KiB}, PathCapacity, 0.8, "queue"},
+	{"nothing fits", passingScene{goodput: 90 * mbps, rtt: 30 * ms}, Unknown, 0, "fullbore diagnose"},
+	{"receives, and that is all", passingScene{goodput: 90 * mbps, receives: true}, Unknown, 0, "watch the sender"},
+	{"Linux 5.3, which does not tell the window", passingScene{goodput: 4 * mbps, length: 224, cwnd: 75 * unit.KiB, lossEvery: 1000}, RandomLoss, 0.5, "policer"},
+	{"Linux 5.3, the window is full", passingScene{goodput: 4 * mbps, length: 224, rwnd: 0.9}, Unknown, 0, "watch the receiver"},
+}
+
+func TestInPassing(t *testing.T) {
+	for _, c := range passingScenes {
+		t.Run(c.name, func(t *testing.T) {
+			got := InPassing(c.scene.evidence())
+			if got.Cause != c.want || got.Confidence < c.sure || !strings.Contains(got.Says+" "+got.Action, c.says) {
+				t.Errorf("got %s (%v): %s / %s\n%+v", got.Cause, got.Confidence, got.Says, got.Action, got.Evidence)
+			}
+		})
+	}
+}
+
+// What an scp will do is predicted, and on what that rests is said.
+func TestPredictedInPassing(t *testing.T) {
+	f := InPassing(passingScenes[0].scene.evidence())
+	if math.Abs(f.Gain-2) > 0.01 || math.Abs(float64(f.Predicted/(214*mbps))-1) > 0.02 {
+		t.Errorf("%v, factor %v", f.Predicted, f.Gain)
+	}
+	if w, ok := f.Value("application_window"); !ok || w != 2<<20 {
+		t.Errorf("application's window: %v", w)
+	}
+	if w, ok := f.Value("implied_window"); !ok || math.Abs(w/(2<<20)-1) > 0.1 {
+		t.Errorf("implied window: %v", w)
+	}
+	if w, ok := f.Value("tcp_windows"); !ok || w < 4<<20 {
+		t.Errorf("TCP's windows: %v", w)
+	}
+}
