@@ -170,3 +170,119 @@ func TestPredictedInPassing(t *testing.T) {
 		t.Errorf("TCP's windows: %v", w)
 	}
 }
+
+// inPassing changes a scene by a figure, and the samples of its one stream.
+func inPassing(s passingScene, change func(s *passingScene, x float64), sample func(n int, s *bulk.Sample, x float64)) func(float64) *Evidence {
+	return func(x float64) *Evidence {
+		changed := s
+		if change != nil {
+			change(&changed, x)
+		}
+		e := changed.evidence()
+		for _, end := range []*bulk.End{&e.Transfer.Client, &e.Transfer.Server} {
+			for i := range end.Streams {
+				for n := range end.Streams[i].Samples {
+					if sample != nil {
+						sample(n, &end.Streams[i].Samples[n], x)
+					}
+				}
+			}
+		}
+		return e
+	}
+}
+
+// Both sides of the thresholds that only running flows have.
+func TestPassingEdges(t *testing.T) {
+	window := passingScene{goodput: 3.4 * mbps, window: 64 * unit.KiB, inflight: 40 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}
+	moves := passingScene{goodput: 3 * mbps, window: 640 * unit.KiB, inflight: 60 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}
+	bbr := window
+	bbr.congestion, bbr.rwnd = "bbr", 0.2
+	own := passingScene{goodput: 3.4 * mbps, receives: true, window: 63_000}
+	scp := passingScene{goodput: 107 * mbps, process: "ssh", remote: 22, supplies: true, answers: 20}
+	unknown := scp
+	unknown.process, unknown.remote, unknown.goodput = "mover", 50000, 20*mbps
+	full := passingScene{goodput: 20 * mbps, supplies: true, sndbuf: 0.6}
+	buffer := func(n int, s *bulk.Sample, size float64) { s.Mem.SendBuf, s.Mem.SendQueued = int(size), int(size) }
+	believes := passingScene{goodput: 80 * mbps, congestion: "bbr"}
+	for _, c := range []struct {
+		edge
+		want, otherwise string
+	}{
+		{edge{"the window held it for half of the time", inPassing(window, func(s *passingScene, x float64) { s.rwnd = x }, nil), 0.5, 0.4999}, ReceiverBuffer, Unknown},
+		{edge{"BBR: for a fifth of it", inPassing(bbr, func(s *passingScene, x float64) { s.rwnd = x }, nil), 0.2, 0.1999}, ReceiverBuffer, PathCapacity},
+		{edge{"BBR: unless its own window is the smaller one", inPassing(bbr, func(s *passingScene, x float64) { s.cwnd = unit.Size(x) * 1448 }, nil), 46, 45}, ReceiverBuffer, PathCapacity},
+		{edge{"it shuts in one sample of twenty", inPassing(moves, nil, func(n int, s *bulk.Sample, x float64) {
+			if float64(n) > 75-x {
+				s.TCP.SndWnd = 1447
+			}
+		}), 4, 3}, SlowReceiver, ReceiverBuffer},
+		{edge{"a window of a segment is not shut", inPassing(moves, nil, func(n int, s *bulk.Sample, x float64) {
+			if n > 71 {
+				s.TCP.SndWnd = uint32(x)
+			}
+		}), 1447, 1448}, SlowReceiver, ReceiverBuffer},
+		{edge{"it is less than half of what it was", inPassing(moves, func(s *passingScene, x float64) { s.minRTT, s.rtt = 150*ms, 150*ms }, func(n int, s *bulk.Sample, x float64) {
+			s.TCP.SndWnd = uint32(x)
+		}), 320*1024 - 1, 320 * 1024}, SlowReceiver, ReceiverBuffer},
+		{edge{"acknowledgements come a twentieth later", inPassing(moves, func(s *passingScene, x float64) {
+			s.minRTT, s.rtt = 100*ms, time.Duration(x)
+			s.windowMoves = 0.1
+		}, nil), 105.001e6, 105e6}, SlowReceiver, ReceiverBuffer},
+		{edge{"or a millisecond", inPassing(moves, func(s *passingScene, x float64) {
+			s.minRTT, s.rtt = 10*ms, time.Duration(x)
+			s.windowMoves = 0.1
+		}, nil), 11.001e6, 11e6}, SlowReceiver, ReceiverBuffer},
+		{edge{"more than half of what this host holds is unread", inPassing(own, func(s *passingScene, x float64) { s.unread = unit.Size(x) }, nil), 63_001, 63_000}, SlowReceiver, ReceiverBuffer},
+		{edge{"eight tenths of this host's window arrive in a round trip", inPassing(own, func(s *passingScene, x float64) { s.window = unit.Size(x) }, nil), 79_600, 79_800}, ReceiverBuffer, Unknown},
+		{edge{"a kernel that says what it offers", inPassing(own, func(s *passingScene, x float64) { s.length = int(x) }, nil), 236, 235}, ReceiverBuffer, Unknown},
+		{edge{"without timestamps the two always agree", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.Options = uint8(x) }), 7, 6}, ReceiverBuffer, Unknown},
+		{edge{"as much as can be said without a scale", inPassing(own, func(s *passingScene, x float64) { s.window = unit.Size(x) }, func(_ int, s *bulk.Sample, x float64) { s.TCP.Options = 3 }), 65535, 65534}, WindowScale, ReceiverBuffer},
+		{edge{"all waits in one sample of two", inPassing(unknown, nil, func(n int, s *bulk.Sample, x float64) {
+			if float64(n) > x {
+				s.TCP.NotsentBytes = 1 << 20
+			}
+		}), 38, 37}, ApplicationWindow, Unknown},
+		{edge{"it is answered once in two round trips", inPassing(unknown, func(s *passingScene, x float64) { s.answers = x }, nil), 0.55, 0.45}, ApplicationWindow, SlowSender},
+		{edge{"the connection stands empty", inPassing(unknown, func(s *passingScene, x float64) { s.busy = x }, nil), 0.9, 0.89}, ApplicationWindow, SlowSender},
+		{edge{"three quarters of ssh's window", inPassing(scp, func(s *passingScene, x float64) { s.goodput = unit.Rate(x) }, nil), 42.1e6, 41.8e6}, ApplicationWindow, SlowSender},
+		{edge{"15 % more than ssh's window", inPassing(scp, func(s *passingScene, x float64) { s.goodput = unit.Rate(x) }, nil), 128.5e6, 128.7e6}, ApplicationWindow, SlowSender},
+		{edge{"a queue stands", inPassing(scp, func(s *passingScene, x float64) { s.minRTT = time.Duration(x) }, nil), 120e6, 119.9e6}, ApplicationWindow, PathCapacity},
+		{edge{"the buffer was full at some time", inPassing(full, func(s *passingScene, x float64) { s.sndbuf = x }, func(n int, s *bulk.Sample, _ float64) { buffer(n, s, 400_000) }), 0.01, 0.0099}, SenderBuffer, SlowSender},
+		{edge{"BBR's pace explains the rate", inPassing(believes, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.PacingRate = uint64(x) }), 7.6e6, 7.5e6}, PathCapacity, Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for x, want := range map[float64]string{c.found: c.want, c.missing: c.otherwise} {
+				if f := InPassing(c.of(x)); f.Cause != want {
+					t.Errorf("at %v: %s (%v), want %s: %s\n%+v", x, f.Cause, f.Confidence, want, f.Says, f.Evidence)
+				}
+			}
+		})
+	}
+	// Whether the buffer is at its maximum decides what to do.
+	for size, want := range map[float64]string{3_774_874: "third value", 3_774_873: "SO_SNDBUF"} {
+		f := InPassing(inPassing(full, nil, func(n int, s *bulk.Sample, _ float64) { buffer(n, s, size) })(0))
+		if f.Cause != SenderBuffer || !strings.Contains(f.Action, want) {
+			t.Errorf("a buffer of %v: %s: %s", size, f.Cause, f.Action)
+		}
+	}
+	for size, want := range map[float64]string{5_662_311: "third value", 5_662_310: "SO_RCVBUF"} {
+		f := InPassing(inPassing(own, nil, func(_ int, s *bulk.Sample, _ float64) { s.Mem.RecvBuf = int(size) })(0))
+		if f.Cause != ReceiverBuffer || !strings.Contains(f.Action, want) {
+			t.Errorf("a buffer of %v: %s: %s", size, f.Cause, f.Action)
+		}
+	}
+}
+
+// A look in passing is never as sure as a measurement, and least of all of loss.
+func TestPassingIsNeverSure(t *testing.T) {
+	for _, c := range passingScenes {
+		f := InPassing(c.scene.evidence())
+		if f.Confidence > sureAtMost || f.Cause == RandomLoss && f.Confidence > untried {
+			t.Errorf("%s: %s %v", c.name, f.Cause, f.Confidence)
+		}
+		if f.Gain != 1 && (f.Gain != 2 || f.Predicted <= c.scene.goodput) {
+			t.Errorf("%s: predicts %v, factor %v", c.name, f.Predicted, f.Gain)
+		}
+	}
+}
