@@ -3,7 +3,11 @@
 // own behind the same few functions.
 package host
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/fullbore/fullbore/unit"
+)
 
 // ErrUnsupported is returned by what this operating system, or this build for
 // it, cannot do.
@@ -20,7 +24,7 @@ type Facts struct {
 	CPUModel     string            `json:"cpu_model,omitempty"`
 	Memory       int64             `json:"memory_bytes"` // of the machine, or of a control group that limits it
 	BootID       string            `json:"boot_id,omitempty"`
-	Forwards     bool              `json:"forwards"` // routes between networks: a router or firewall is not tuned (S0)
+	Forwards     bool              `json:"forwards"` // routes between networks: a router or firewall is not tuned (the LAN buffer article)
 	Interfaces   []Interface       `json:"interfaces"`
 	Tunables     map[string]string `json:"tunables"`            // present values of the catalogue's tunables, blanks normalised; those of an interface or a mount as "link.mtu@eth0"
 	ReadOnly     []string          `json:"read_only,omitempty"` // those among Tunables that cannot be set here
@@ -54,3 +58,16 @@ type Interface struct {
 
 // Offloads are the names of offloads, as ethtool(8) abbreviates them for -K.
 var Offloads = []string{"rx", "tx", "sg", "tso", "gso", "gro", "lro"}
+
+// Qdisc is a queue before an interface (tc-qdisc(8)).
+type Qdisc struct {
+	Kind    string    `json:"kind"`                    // "fq", "tbf", "htb", ...
+	Handle  string    `json:"handle"`                  // "1:"
+	Parent  string    `json:"parent"`                  // "root", "ingress", or the class that it belongs to: "1:10"
+	Rate    unit.Rate `json:"rate_bps,omitempty"`      // nothing leaves faster; 0: not limited here
+	PerFlow bool      `json:"per_flow,omitempty"`      // the rate is that of each flow
+	Packets int64     `json:"limit_packets,omitempty"` // how much may wait; 0: not counted so
+	Bytes   int64     `json:"limit_bytes,omitempty"`   // the same
+	Drops   int64     `json:"drops"`                   // packets, since it was set up
+	Backlog int64     `json:"backlog_bytes"`           // waiting now
+}

@@ -38,7 +38,7 @@ func (r root) get(name string) (string, error) {
 	}
 	text, err := readBounded(path)
 	if err != nil {
-		return "", fmt.Errorf("read tunable %s: %w", name, plain(err))
+		return "", fmt.Errorf("read tunable %s: %w", name, withoutPath(err))
 	}
 	return tunable.Normalise(text), nil
 }
@@ -54,11 +54,11 @@ func (r root) set(name, value string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("set %s: %w", name, plain(err))
+		return fmt.Errorf("set %s: %w", name, withoutPath(err))
 	}
 	_, err = file.WriteString(value + "\n")
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("set %s: the kernel refuses %q: %w", name, value, plain(err))
+		return fmt.Errorf("set %s: the kernel refuses %q: %w", name, value, withoutPath(err))
 	}
 	now, err := r.get(name)
 	if err != nil {
@@ -91,8 +91,8 @@ func (r root) writable(name string) error {
 // algorithms.
 const maxValue = 256
 
-// plain takes the path out of a file error: the tunable's name says the same.
-func plain(err error) error {
+// withoutPath takes the path out of a file error: the tunable's name says the same.
+func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}

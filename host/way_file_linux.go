@@ -101,7 +101,7 @@ func writeLine(path, value string) error {
 func openable(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
 	return file.Close()
 }

@@ -98,7 +98,7 @@ func (s *session) get(name string) (string, error) {
 	}
 	value, err := w.get(s, instance)
 	if err != nil {
-		return "", fmt.Errorf("read tunable %s: %w", name, plain(err))
+		return "", fmt.Errorf("read tunable %s: %w", name, withoutPath(err))
 	}
 	return tunable.Normalise(value), nil
 }
@@ -119,7 +119,7 @@ func (s *session) set(name, value string) error {
 		return fmt.Errorf("set %s: %w", name, err)
 	}
 	if err := w.set(s, instance, value); err != nil {
-		return fmt.Errorf("set %s to %q: %w", name, value, plain(err))
+		return fmt.Errorf("set %s to %q: %w", name, value, withoutPath(err))
 	}
 	s.forget()
 	now, err := s.get(name)
@@ -187,7 +187,7 @@ func (r root) first() bool {
 
 // refused says that an error is the kernel's answer, in its own words if it gave any.
 func refused(err error) error {
-	return fmt.Errorf("the kernel refuses it: %w", plain(err))
+	return fmt.Errorf("the kernel refuses it: %w", withoutPath(err))
 }
 
 // parseCount reads a number as it is to be written: only so does it read back

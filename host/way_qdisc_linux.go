@@ -17,15 +17,15 @@ import (
 // parameters, which would be lost.
 type rootQdisc struct{}
 
-// plainQdiscs are the kinds that work without parameters. Each comes with what
+// bareQdiscs are the kinds that work without parameters. Each comes with what
 // tells that one of them has none but its defaults.
-var plainQdiscs = map[string]func(q tc, d device) bool{
+var bareQdiscs = map[string]func(q tc, d device) bool{
 	"pfifo_fast": func(tc, device) bool { return true },
 	"noqueue":    func(tc, device) bool { return true },
 	"mq":         func(tc, device) bool { return true },
 	"pfifo":      func(q tc, d device) bool { return q.packets == max(d.queue, 1) }, // fifo_init
-	"fq":         plainFQ,
-	"fq_codel":   plainFQCodel,
+	"fq":         bareFQ,
+	"fq_codel":   bareFQCodel,
 }
 
 // parmsOf reads attributes that are numbers of 32 bits, or of 8.
@@ -57,9 +57,9 @@ func holds(numbers, want map[uint16]uint32) bool {
 	return len(numbers) > 0
 }
 
-// plainFQ knows the defaults of fq_init (net/sched/sch_fq.c). Its quantum comes
+// bareFQ knows the defaults of fq_init (net/sched/sch_fq.c). Its quantum comes
 // from the MTU that the device had then: 2 packets, and 10 to begin with.
-func plainFQ(q tc, _ device) bool {
+func bareFQ(q tc, _ device) bool {
 	numbers := parmsOf(q.parms)
 	return numbers[4] == 5*numbers[3] && holds(numbers, map[uint16]uint32{
 		fqLimit: 10_000, 2: 100, 5: 1, fqFlowMaxRate: 1<<32 - 1, 8: 10, 9: 40_000, 10: 1023,
@@ -67,9 +67,9 @@ func plainFQ(q tc, _ device) bool {
 	})
 }
 
-// plainFQCodel knows those of fq_codel_init (net/sched/sch_fq_codel.c). Times
+// bareFQCodel knows those of fq_codel_init (net/sched/sch_fq_codel.c). Times
 // are rounded on the way (include/net/codel.h, codel_time_to_us).
-func plainFQCodel(q tc, d device) bool {
+func bareFQCodel(q tc, d device) bool {
 	numbers := parmsOf(q.parms)
 	_, marks := numbers[7]   // CE threshold: off, it is not told
 	quantum := numbers[6]    // a packet with its header, by the MTU at that time
@@ -90,11 +90,11 @@ func (t *tc) byKernel() bool { return t.handle>>16 == 0 }
 func replaceable(queues []tc, d device) error {
 	root := queues[0]
 	if !root.byKernel() {
-		plain, known := plainQdiscs[root.kind]
+		bare, known := bareQdiscs[root.kind]
 		if !known {
 			return fmt.Errorf("someone set up %.16q there, whose parameters would be lost", root.kind)
 		}
-		if !plain(root, d) {
+		if !bare(root, d) {
 			return fmt.Errorf("someone gave the %s there parameters that would be lost", root.kind)
 		}
 	}
@@ -154,14 +154,14 @@ func (w rootQdisc) set(s *session, name, kind string) error {
 			return nil
 		}
 	}
-	_, plain := plainQdiscs[kind]
-	if plain {
+	_, bare := bareQdiscs[kind]
+	if bare {
 		if err = s.kernel.queue(unix.RTM_NEWQDISC, netlink.Create|netlink.Replace, d.index, kind); err == nil {
 			return nil
 		}
 		err = refused(err)
 	} else {
-		err = fmt.Errorf("only %s work without parameters", strings.Join(slices.Sorted(maps.Keys(plainQdiscs)), ", "))
+		err = fmt.Errorf("only %s work without parameters", strings.Join(slices.Sorted(maps.Keys(bareQdiscs)), ", "))
 	}
 	if !root.byKernel() {
 		err = errors.Join(err, s.kernel.queue(unix.RTM_NEWQDISC, netlink.Create|netlink.Replace, d.index, root.kind))

@@ -10,7 +10,7 @@ import (
 )
 
 // Double is the next step after one that helped: the same sizes, twice as
-// large (S4: double until nothing more is gained). It stays within the hosts'
+// large (the NFS article: double until nothing more is gained). It stays within the hosts'
 // memory, the system's range and what bounds a size, and is nil when nothing can
 // grow any more or the step has no sizes.
 func Double(step Step, in Input) *Step {

@@ -36,16 +36,16 @@ const (
 // hold each buffer to 8/9 of it (a cluster of 2048 bytes comes with a header of
 // 256: sbreserve), and the memory that its packets take to the whole (sb_mbmax):
 // a full packet of 1448 bytes takes 2304. Twice has room for both, and is the sum
-// of both directions' buffers, which S3 asks for.
+// of both directions' buffers, which the Mac OS X article asks for.
 const socketRoom = 2
 
 // usable is how large a buffer may be under a kern.ipc.maxsockbuf: 8/9 of it.
 func usable(most unit.Size) unit.Size { return most / 9 * 8 }
 
-// s3Buffer is S3's static buffer of either direction. It fills gigabit paths of up
+// macBuffer is the Mac OS X article's static buffer of either direction. It fills gigabit paths of up
 // to 32 ms, and there is no autotuning that would take back what is too much; a
 // Mac has few connections at once.
-const s3Buffer = 4_000_000
+const macBuffer = 4_000_000
 
 // tunes says whether a version of macOS tunes its buffers (from 10.8 on).
 func tunes(h *host.Facts) bool { return has(h, "net.inet.tcp.autorcvbufmax") }
@@ -106,7 +106,7 @@ func (m *maker) macosBuffer(h *host.Facts, d macosDirection) *idea {
 	i.Risk = risk(h, name)
 	if !tunes(h) {
 		why = m.whyStatic(after[name])
-		if after[name] == oneScale(s3Buffer) {
+		if after[name] == oneScale(macBuffer) {
 			why += "; it is 4 MB at least, which took files from 15 to 40 MB/s between Macs on gigabit"
 		}
 	}
@@ -124,13 +124,13 @@ func (m *maker) macosBuffer(h *host.Facts, d macosDirection) *idea {
 }
 
 // macosStatic is the static buffer to plan: what is there if that holds what the
-// path needs, and S3's at least where it does not.
+// path needs, and the Mac OS X article's at least where it does not.
 func (m *maker) macosStatic(h *host.Facts, d macosDirection) unit.Size {
 	need := oneScale(unit.Size(min(max(m.exact(), float64(leastStatic)), float64(mostBuffer))))
 	if present(h, d.space) >= need {
 		return need
 	}
-	return max(need, oneScale(s3Buffer))
+	return max(need, oneScale(macBuffer))
 }
 
 // macosPresent are the numbers that make a Mac's windows, by tunable.

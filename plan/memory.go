@@ -16,7 +16,7 @@ const (
 	// leastBuffer is what even the shortest path needs: a window of 128 KiB,
 	// two of the largest packets that GSO and GRO build (64 KiB,
 	// GSO_LEGACY_MAX_SIZE in include/linux/netdevice.h), so that one can arrive
-	// while the other is read. Above that, S2's sweep gained nothing either.
+	// while the other is read. Above that, the GigaSwift article's sweep gained nothing either.
 	leastBuffer = 256 * unit.KiB
 
 	// mostBuffer is the largest value that the kernel takes (an int).

@@ -19,7 +19,7 @@ const (
 	readAhead = 15 * largestRequest
 
 	// mountConnections is how many connections a mount uses at 10 Gb/s and
-	// more, where one is one processor's work (S4: clnt_max_conns 8).
+	// more, where one is one processor's work (the NFS article: clnt_max_conns 8).
 	mountConnections = 8
 
 	// fastLink is the rate from which that matters.

@@ -173,7 +173,7 @@ func randomInput(system string, seed uint64) Input {
 		way.Capacity.Assumed = true
 	}
 	if way != nil && r.one(8) {
-		way.MTU.Note = "packets above 1400 bytes vanish without an ICMP error"
+		way.MTU.BlackHole, way.MTU.Note = true, "packets above 1400 bytes vanish without an ICMP error"
 	}
 	return in
 }

@@ -13,14 +13,14 @@ func TestRecipes(t *testing.T) {
 		example string
 		figures map[string]int64 // at least
 	}{
-		// S0: ndd -set /dev/tcp, and the same by ipadm on what came after.
+		// The LAN buffer article: ndd -set /dev/tcp, and the same by ipadm on what came after.
 		{"solaris-9-jumbo-lan", map[string]int64{"tcp_xmit_hiwat": 983040, "tcp_recv_hiwat": 983040, "tcp_max_buf": 4194304}},
 		{"illumos-jumbo-lan", map[string]int64{"recv_buf": 983040, "max_buf": 4194304}},
-		// S2: the best compromise, send buffer no smaller than receive buffer.
+		// The GigaSwift article: the best compromise, send buffer no smaller than receive buffer.
 		{"solaris-9-gigaswift", map[string]int64{"tcp_recv_hiwat": 64 << 10, "tcp_xmit_hiwat": 64 << 10}},
-		// S3.
+		// The Mac OS X article.
 		{"macos-10.4-gigabit", map[string]int64{"kern.ipc.maxsockbuf": 8000000, "net.inet.tcp.sendspace": 4000000, "net.inet.tcp.recvspace": 4000000}},
-		// S4: 1 MB is 1 GB/s at 1 ms; above it the two limits follow.
+		// The NFS article: 1 MB is 1 GB/s at 1 ms; above it the two limits follow.
 		{"solaris-10-nfs-10g", map[string]int64{"tcp_recv_hiwat": 1 << 20, "tcp_max_buf": 1 << 20, "tcp_cwnd_max": 1 << 20, "rpcmod:clnt_max_conns": 8, "ip:ip_soft_rings_cnt": 8, "ip:ip_squeue_soft_ring": 1}},
 		{"illumos-nfs-server-10g", map[string]int64{"send_buf": 1 << 20, "max_buf": 1 << 20, "_cwnd_max": 1 << 20}},
 		{"windows-2003-gigabit", map[string]int64{"TcpWindowSize": 1 << 20, "TcpWindowSize.interface@eth0": 1 << 20, "GlobalMaxTcpWindowSize": 1 << 20, "Tcp1323Opts": 1}},
@@ -54,7 +54,7 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// S2's rule, and the formulas of the windows: the figures are worked out by hand.
+// The GigaSwift article's rule, and the formulas of the windows: the figures are worked out by hand.
 func TestStatic(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -62,14 +62,14 @@ func TestStatic(t *testing.T) {
 		streams int
 		want    int64
 	}{
-		// 2 x 105 kB for the path and 500 kB for 4 ms: 1 MiB, S0's 960 KB.
-		{"S0", Input{Path: between(1e9, 840_000)}, 1, 1 << 20},
-		// 2 x 1.9 kB and 50 kB: 64 KiB, S2's best compromise.
-		{"S2, ten connections", Input{Path: between(1e9, 150_000)}, 10, 64 << 10},
+		// 2 x 105 kB for the path and 500 kB for 4 ms: 1 MiB, the LAN buffer article's 960 KB.
+		{"The LAN buffer article", Input{Path: between(1e9, 840_000)}, 1, 1 << 20},
+		// 2 x 1.9 kB and 50 kB: 64 KiB, the GigaSwift article's best compromise.
+		{"The GigaSwift article, ten connections", Input{Path: between(1e9, 150_000)}, 10, 64 << 10},
 		// 2 x 1.25 MB and 5 MB: 8 MiB.
-		{"S4, one connection", Input{Path: between(10e9, 1_000_000)}, 1, 8 << 20},
-		// an eighth of it: 1 MiB, S4's 1 MB.
-		{"S4, eight connections", Input{Path: between(10e9, 1_000_000)}, 8, 1 << 20},
+		{"The NFS article, one connection", Input{Path: between(10e9, 1_000_000)}, 1, 8 << 20},
+		// an eighth of it: 1 MiB, the NFS article's 1 MB.
+		{"The NFS article, eight connections", Input{Path: between(10e9, 1_000_000)}, 8, 1 << 20},
 		{"a modem", Input{Path: between(56e3, 200_000_000)}, 1, 64 << 10},
 	} {
 		c.in.Streams = c.streams

@@ -38,7 +38,7 @@ func namesOf(h *host.Facts) solarisNames {
 }
 
 // roomToAsk is what applications may at least ask for once a host's buffers are
-// raised: S0's tcp_max_buf, four times its buffers. It costs nothing until an
+// raised: the LAN buffer article's tcp_max_buf, four times its buffers. It costs nothing until an
 // application does, and Sun's manual wants it above tcp_cwnd_max.
 const roomToAsk = 4 * unit.MiB
 
@@ -82,7 +82,7 @@ func solarisReceive(m *maker, h *host.Facts) *idea {
 }
 
 // solarisSend lets the sender keep in flight what the path holds: no less than
-// the receiver's window, since the smaller of the two counts (S2). illumos counts
+// the receiver's window, since the smaller of the two counts (the GigaSwift article). illumos counts
 // only what is unsent against the buffer (TCP_UNSENT_BYTES in its tcp_impl.h), so
 // there a small one limits less than is predicted here; tcp_cwnd_max limits in
 // all of them (tcp_cwnd_max in tcp_input.c).
@@ -179,7 +179,7 @@ func solarisJumbo(h *host.Facts) string {
 	return "dladm set-linkprop -p mtu=9000 LINK, while no address uses it"
 }
 
-// packetsAtOnce advises what S2's sweep found: 25 % on one connection, nothing on
+// packetsAtOnce advises what the GigaSwift article's sweep found: 25 % on one connection, nothing on
 // ten, with the best value at 10.
 func (m *maker) packetsAtOnce(h *host.Facts) {
 	const name, best = "tcp_maxpsz_multiplier", 10
@@ -192,7 +192,7 @@ func (m *maker) packetsAtOnce(h *host.Facts) {
 }
 
 // nfsConnections spreads a mount over several connections: each has a window and
-// a CPU of its own (S4).
+// a CPU of its own (the NFS article).
 func nfsConnections(m *maker, h *host.Facts) *idea {
 	const name = "rpcmod:clnt_max_conns"
 	if m.Workload != NFS || m.need.rate < fastLink {
@@ -235,14 +235,14 @@ func nfsEither(m *maker, h *host.Facts) *idea {
 	return nil
 }
 
-// Soft rings, as S4 has them for 10 Gb/s.
+// Soft rings, as the NFS article has them for 10 Gb/s.
 const (
 	fewRings  = 8
 	manyRings = 16 // on sun4v, with its many slow CPUs
 )
 
 // softRings spreads the packets that an interface receives over CPUs. Solaris 10
-// alone needs that told; about 1 GHz of CPU goes into 1 Gb/s (S4).
+// alone needs that told; about 1 GHz of CPU goes into 1 Gb/s (the NFS article).
 func softRings(m *maker, h *host.Facts) *idea {
 	const count, on = "ip:ip_soft_rings_cnt", "ip:ip_squeue_soft_ring"
 	busy := m.finding(diagnose.ReceiverCPU) != nil

@@ -14,7 +14,7 @@ import (
 
 // leastStatic is the smallest static buffer that is planned: what a sweep over
 // buffers on gigabit Ethernet found to be the best compromise for many
-// connections (S2; nothing was gained above 128 KB).
+// connections (the GigaSwift article; nothing was gained above 128 KB).
 const leastStatic = 64 * unit.KiB
 
 // static is the buffer that a connection needs where the system does not tune it.

@@ -9,14 +9,14 @@ import (
 // elsewhere is what there is to say of causes on systems other than Linux, with
 // what one of them says in its own words.
 func elsewhere(own map[string]string) map[string]string {
-	all := maps.Clone(anySystem)
+	all := maps.Clone(everySystem)
 	maps.Copy(all, own)
 	return all
 }
 
-// anySystem holds for whatever system: unplannable, without the names of what
+// everySystem holds for all systems: unplannable, without the names of what
 // Linux has.
-var anySystem = map[string]string{
+var everySystem = map[string]string{
 	diagnose.RandomLoss: "No setting removes loss that is not congestion. What helps is to find the link that loses (its error counters, cables, optics, radio); " +
 		"until then several connections, or a sender with a congestion control that does not take every loss for congestion (BBR).",
 	diagnose.ShallowQueue: "The bottleneck's queue is not a setting of these hosts. What helps is to pace the sender: " +

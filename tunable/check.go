@@ -48,7 +48,7 @@ func (s *System) check() []error {
 
 func (s *System) checkHead() (wrong []error) {
 	for what, text := range map[string]string{"system": s.ID, "title": s.Title, "versions": s.Versions} {
-		if !plainText(text) {
+		if !oneLine(text) {
 			wrong = append(wrong, fmt.Errorf("%s is %q", what, text))
 		}
 	}
@@ -63,7 +63,7 @@ func (s *System) checkHead() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("release %q: version %q is none, or not in order", r.Name, r.Version))
 		}
 		last = version
-		if !plainText(r.Name) || r.short == "" || shorts[r.short] {
+		if !oneLine(r.Name) || r.short == "" || shorts[r.short] {
 			wrong = append(wrong, fmt.Errorf("release %q: its short name %q is none, or there twice", r.Name, r.Short))
 		}
 		shorts[r.short] = true
@@ -80,12 +80,12 @@ func (t *Tunable) checkTexts() (wrong []error) {
 		wrong = append(wrong, fmt.Errorf("%q is not a name", t.Name))
 	}
 	for what, text := range map[string]string{"about": t.About, "risk": t.Risk, "title of the source": t.Source.Title} {
-		if !plainText(text) {
+		if !oneLine(text) {
 			wrong = append(wrong, fmt.Errorf("%s is %q", what, text))
 		}
 	}
 	for what, text := range map[string]string{"unit": t.Unit, "default_note": t.Varies, "effect_note": t.Also, "obsolete": t.Obsolete, "leave": t.Leave} {
-		if text != "" && !plainText(text) {
+		if text != "" && !oneLine(text) {
 			wrong = append(wrong, fmt.Errorf("%s is %q", what, text))
 		}
 	}
@@ -95,8 +95,8 @@ func (t *Tunable) checkTexts() (wrong []error) {
 	return wrong
 }
 
-// plainText is some text, in one line, without blanks around it.
-func plainText(text string) bool {
+// oneLine is some text, in one line, without blanks around it.
+func oneLine(text string) bool {
 	return text != "" && text == strings.TrimSpace(text) && !strings.ContainsAny(text, "\n\r\t")
 }
 
@@ -195,7 +195,7 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 func (s Steps) check() (wrong []error) {
 	for what, step := range map[string]string{"read": s.Read, "live": s.Live, "persist": s.Persist, "unset": s.Unset} {
-		if step != "" && !plainText(step) {
+		if step != "" && !oneLine(step) {
 			wrong = append(wrong, fmt.Errorf("step %s is %q", what, step))
 		}
 		for _, found := range placeholder.FindAllString(step, -1) {

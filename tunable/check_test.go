@@ -37,7 +37,7 @@ releases:
   - {name: Test 1, short: one, version: "1"}
   - {name: Test 2, short: two, version: "2"}
 ways:
-  plain: {read: "get {name}", live: "set {name} {value}", unset: "drop {name}", home: {kind: command, command: "keep {name} {value}"}}
+  usual: {read: "get {name}", live: "set {name} {value}", unset: "drop {name}", home: {kind: command, command: "keep {name} {value}"}}
 tunables:
   - name: max
     about: A limit.
@@ -50,7 +50,7 @@ tunables:
     effect: at once
     risk: none
     rising: true
-    way: plain
+    way: usual
     source: {title: Test, url: "https://example.org/"}
   - name: size
     about: A size.
@@ -63,7 +63,7 @@ tunables:
     after: [max]
     within: max
     risk: none
-    way: plain
+    way: usual
     source: {title: Test, url: "https://example.org/"}
 `
 
@@ -122,7 +122,7 @@ func TestBrokenCatalogue(t *testing.T) {
 		{`set {name} {value}`, `set {nam} {value}`, "{nam}, which stands for nothing"},
 		{`set {name} {value}`, `set {instance} {value}`, "has an instance, and scope host none"},
 		{`scope: host`, `scope: mount`, "step read says no instance"},
-		{`way: plain`, `way: fancy`, `way "fancy" is none`},
+		{`way: usual`, `way: fancy`, `way "fancy" is none`},
 		{`after: [max]`, `after: [most]`, "most, which it is to come after"},
 		{`within: max`, `within: most`, "most, which it is to come after or stay within"},
 		{`within: max`, `within: size`, "cannot stay within size"},

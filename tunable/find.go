@@ -26,8 +26,8 @@ const maxName = 64
 // the number of a version ("linux5.15", "SunOS 5.10"). The version is "" where they
 // name none.
 func Find(name string) (*System, string, error) {
-	plain := squeeze(name)
-	if plain == "" || len(name) > maxName {
+	squeezed := squeeze(name)
+	if squeezed == "" || len(name) > maxName {
 		return nil, "", fmt.Errorf("a system's name has 1 to %d bytes, not %d", maxName, len(name))
 	}
 	var known []string
@@ -36,7 +36,7 @@ func Find(name string) (*System, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		if version, ok := s.meant(plain); ok {
+		if version, ok := s.meant(squeezed); ok {
 			return s, version, nil
 		}
 		known = append(known, id)
@@ -45,13 +45,13 @@ func Find(name string) (*System, string, error) {
 		}
 	}
 	return nil, "", fmt.Errorf("system %q is not known%s: there are %s, each with a version behind it, and names of releases such as rhel8 or windows2019",
-		name, near.DidYouMean(plain, known), strings.Join(Systems(), ", "))
+		name, near.DidYouMean(squeezed, known), strings.Join(Systems(), ", "))
 }
 
 // meant gives the version of s that a name means; false if it is not one of s.
-func (s *System) meant(plain string) (version string, ok bool) {
+func (s *System) meant(squeezed string) (version string, ok bool) {
 	for _, prefix := range s.names() {
-		rest, ok := strings.CutPrefix(plain, prefix)
+		rest, ok := strings.CutPrefix(squeezed, prefix)
 		if !ok {
 			continue
 		}
@@ -63,7 +63,7 @@ func (s *System) meant(plain string) (version string, ok bool) {
 		}
 	}
 	for i := range s.Releases {
-		if r := &s.Releases[i]; plain == r.name || plain == r.alone() {
+		if r := &s.Releases[i]; squeezed == r.name || squeezed == r.alone() {
 			return r.Version, true
 		}
 	}
@@ -73,25 +73,25 @@ func (s *System) meant(plain string) (version string, ok bool) {
 // version gives the version of s that stands behind its name: a release's short
 // name ("2003", "rhel7", "10"), or a number such as there can be ("5.15"): not below
 // the first release, and not above the next of its first number.
-func (s *System) version(plain string) (string, bool) {
+func (s *System) version(squeezed string) (string, bool) {
 	for i := range s.Releases {
-		if plain == s.Releases[i].short {
+		if squeezed == s.Releases[i].short {
 			return s.Releases[i].Version, true
 		}
 	}
-	if !number.MatchString(plain) || len(s.Releases) == 0 {
+	if !number.MatchString(squeezed) || len(s.Releases) == 0 {
 		return "", false
 	}
 	if s.ID == "solaris" {
-		plain = strings.TrimPrefix(plain, "5.") // SunOS 5.10 is Solaris 10
+		squeezed = strings.TrimPrefix(squeezed, "5.") // SunOS 5.10 is Solaris 10
 	}
-	v, okV := parseVersion(plain)
+	v, okV := parseVersion(squeezed)
 	first, okFirst := parseVersion(s.Releases[0].Version)
 	last, okLast := parseVersion(s.Newest())
 	if !okV || !okFirst || !okLast || older(v, first) || v[0] > last[0]+1 {
 		return "", false
 	}
-	return plain, true
+	return squeezed, true
 }
 
 // Newest is the version of the last release.

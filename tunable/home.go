@@ -93,7 +93,7 @@ func (h Home) check() error {
 		return fmt.Errorf("home of kind %q: there is no such kind", h.Kind)
 	case !complete(h):
 		return fmt.Errorf("home of kind %q lacks a field of its kind, or has another's: %+v", h.Kind, h)
-	case h.People != "" && !plainText(h.People):
+	case h.People != "" && !oneLine(h.People):
 		return errors.New("home: people is not a line of text")
 	}
 	return nil

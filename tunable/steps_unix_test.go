@@ -72,7 +72,7 @@ func TestStepsAreShell(t *testing.T) {
 		var script strings.Builder
 		for _, e := range entries {
 			steps := e.Fill(e.Name, "1", "eth0")
-			script.WriteString(": " + strings.Map(plainRune, e.Name) + "\n" + steps.Read + "\n" + steps.Live + "\n")
+			script.WriteString(": " + strings.Map(wordRune, e.Name) + "\n" + steps.Read + "\n" + steps.Live + "\n")
 		}
 		check := exec.CommandContext(t.Context(), "/bin/sh", "-n")
 		check.Stdin = strings.NewReader(script.String())
@@ -82,7 +82,7 @@ func TestStepsAreShell(t *testing.T) {
 	}
 }
 
-func plainRune(r rune) rune {
+func wordRune(r rune) rune {
 	if strings.ContainsRune(nameRunes, r) {
 		return r
 	}

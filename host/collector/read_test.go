@@ -32,24 +32,24 @@ func utf16Text(text string, order binary.AppendByteOrder) string {
 }
 
 func TestReadEveryEncoding(t *testing.T) {
-	plain := windows(t)
-	want, err := Read(strings.NewReader(plain))
+	printed := windows(t)
+	want, err := Read(strings.NewReader(printed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	returns := strings.ReplaceAll(plain, "\n", "\r\n")
+	returns := strings.ReplaceAll(printed, "\n", "\r\n")
 	for name, text := range map[string]string{
 		"carriage returns":       returns,
-		"two carriage returns":   strings.ReplaceAll(plain, "\n", "\r\r\n"),
+		"two carriage returns":   strings.ReplaceAll(printed, "\n", "\r\r\n"),
 		"UTF-8 with a mark":      "\xef\xbb\xbf" + returns,
 		"UTF-16":                 utf16Text(returns, binary.LittleEndian),
 		"UTF-16, big end first":  utf16Text(returns, binary.BigEndian),
-		"a greeting before":      "Welcome!\nLast login: never\n" + plain,
-		"more behind the end":    plain + "PS C:\\> exit\n",
-		"without the last end":   strings.TrimSuffix(plain, "\n"),
-		"an unknown section":     strings.Replace(plain, "=== fullbore end", "=== fullbore later x\nwhatever\n=== fullbore end", 1),
-		"bytes of a code page":   strings.Replace(plain, "=== fullbore clients", "=== fullbore later x\n\x84\x94\n=== fullbore clients", 1),
-		"blanks behind a marker": strings.Replace(plain, "=== fullbore clients", "=== fullbore clients  ", 1),
+		"a greeting before":      "Welcome!\nLast login: never\n" + printed,
+		"more behind the end":    printed + "PS C:\\> exit\n",
+		"without the last end":   strings.TrimSuffix(printed, "\n"),
+		"an unknown section":     strings.Replace(printed, "=== fullbore end", "=== fullbore later x\nwhatever\n=== fullbore end", 1),
+		"bytes of a code page":   strings.Replace(printed, "=== fullbore clients", "=== fullbore later x\n\x84\x94\n=== fullbore clients", 1),
+		"blanks behind a marker": strings.Replace(printed, "=== fullbore clients", "=== fullbore clients  ", 1),
 	} {
 		got, err := Read(strings.NewReader(text))
 		if err != nil {
@@ -65,7 +65,7 @@ func TestReadEveryEncoding(t *testing.T) {
 // An error says where, and what was expected; nothing is half understood.
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	const host = "fullbore facts 1 linux\n=== fullbore name\na\n=== fullbore version\n6.1\n"
-	plain := windows(t)
+	printed := windows(t)
 	for name, tc := range map[string]struct{ text, says string }{
 		"nothing":              {"", "fullbore facts --for SYSTEM"},
 		"something else":       {"root@db1's password: \nPermission denied\n", "no line begins with"},
@@ -73,12 +73,12 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"no system":            {"fullbore facts 1 \n=== fullbore end\n", "line 1"},
 		"an unknown system":    {"fullbore facts 1 plan9\n=== fullbore end\n", `"plan9" is not known: there are`},
 		"no end":               {host, "the end is missing"},
-		"cut off in the midst": {plain[:len(plain)/2], "the end is missing"},
+		"cut off in the midst": {printed[:len(printed)/2], "the end is missing"},
 		"no name":              {"fullbore facts 1 linux\n=== fullbore version\n6.1\n=== fullbore end\n", "no name"},
 		"no version":           {"fullbore facts 1 linux\n=== fullbore name\na\n=== fullbore end\n", "version"},
 		"a long line":          {host + strings.Repeat("x", maxLine+1) + "\n=== fullbore end\n", "line 6"},
 		"too much":             {host + strings.Repeat("x\n", maxText/2), "more than 4 MB"},
-		"netsh in German": {strings.Replace(plain, "=== fullbore clients",
+		"netsh in German": {strings.Replace(printed, "=== fullbore clients",
 			"=== fullbore netsh-global\nAktiver Status wird abgefragt...\nEmpf. Fenster Auto-Tuningstufe      : normal\nSkalierungsstatus empfangsseitig    : aktiviert\n=== fullbore clients", 1),
 			"another language than English"},
 		"broken JSON":         {"{\n\"schema\": \"fullbore/facts/1\",\n\"cpus\": many}", "line 3"},

@@ -53,7 +53,7 @@ func (s *setting) now(h *host.Facts) (command, byHand string) {
 	if k := s.keeper(h); k.command != "" {
 		return s.command(k.command, s.To), ""
 	}
-	return "", s.thenCounts(s.plainly(s.entry.Persist, s.To))
+	return "", s.thenCounts(s.inWords(s.entry.Persist, s.To))
 }
 
 // nowOnWindows is for PowerShell, which Windows 7 and Server 2008 R2 are the first

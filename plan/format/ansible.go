@@ -130,13 +130,13 @@ func (s *sheet) playFiles(w *page) {
 			if one := &s.settings[i]; one.keeper(s.host).file == file {
 				before, after, ok := strings.Cut(one.keeper(s.host).line, "{value}")
 				if !ok {
-					w.line("          - text: ", ansibleText(one.plainly(before, one.To)))
+					w.line("          - text: ", ansibleText(one.inWords(before, one.To)))
 					continue
 				}
 				w.line("          - name: ", ansibleText(one.Tunable))
 				w.line("            value: ", ansibleText(one.To))
-				w.line("            before: ", ansibleText(one.plainly(before, one.To)))
-				w.line("            after: ", ansibleText(one.plainly(after, one.To)))
+				w.line("            before: ", ansibleText(one.inWords(before, one.To)))
+				w.line("            after: ", ansibleText(one.inWords(after, one.To)))
 			}
 		}
 	}

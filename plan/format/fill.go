@@ -11,8 +11,8 @@ func fill(template string, put func(placeholder string) string) string {
 	return strings.NewReplacer("{name}", put("{name}"), "{instance}", put("{instance}"), "{value}", put("{value}"), "{on}", put("{on}")).Replace(template)
 }
 
-// plainly fills a template for people, and for files in which nothing is quoted.
-func (s *setting) plainly(template, value string) string {
+// inWords fills a template for people, and for files in which nothing is quoted.
+func (s *setting) inWords(template, value string) string {
 	return fill(template, func(placeholder string) string { return s.word(placeholder, value) })
 }
 
@@ -120,18 +120,18 @@ var doubleQuoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\
 
 // shellWord quotes a text as one word, where it needs quotes.
 func shellWord(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !needsNoQuotes(r) }) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// isPlain reports whether a rune means nothing to any shell or file here.
-func isPlain(r rune) bool {
+// needsNoQuotes reports whether a rune means nothing to any shell or file here.
+func needsNoQuotes(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/:-", r)
 }
 
 // isSafe reports whether all of a text is plain.
 func isSafe(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) })
+	return !strings.ContainsFunc(text, func(r rune) bool { return !needsNoQuotes(r) })
 }

@@ -53,7 +53,7 @@ func (s *setting) byHand(value string) string {
 	if s.entry.Persist == "" {
 		return "it holds until the next boot, and there is no way to keep it"
 	}
-	return "to keep it: " + s.plainly(s.entry.Persist, value)
+	return "to keep it: " + s.inWords(s.entry.Persist, value)
 }
 
 // commentsOf gives how the comments of a file are written that others have lines

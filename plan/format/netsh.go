@@ -71,7 +71,7 @@ func (s *sheet) endBatch(w *page, name string) File {
 
 // notBatch says why a setting cannot be a line of a batch file.
 func notBatch(s *setting) string {
-	if strings.ContainsFunc(s.instance, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune(" {}#", r) }) {
+	if strings.ContainsFunc(s.instance, func(r rune) bool { return !needsNoQuotes(r) && !strings.ContainsRune(" {}#", r) }) {
 		return "a batch file has no safe way to write its name; PowerShell has"
 	}
 	for _, command := range []string{s.entry.Persist, s.entry.Unset} {
@@ -109,5 +109,5 @@ func inBatch(text string) string {
 // inBatch fills a template. What could need quotes has them in the catalogue, or
 // is refused before.
 func (s *setting) inBatch(template, value string) string {
-	return s.plainly(template, value)
+	return s.inWords(template, value)
 }

@@ -140,7 +140,7 @@ func (s *setting) registry() (key, name string, ok bool) {
 	if home.Kind != tunable.InRegistry {
 		return "", "", false
 	}
-	return s.plainly(strings.Replace(home.File, `HKLM\`, `HKLM:\`, 1), ""), s.plainly(home.Line, ""), true
+	return s.inWords(strings.Replace(home.File, `HKLM\`, `HKLM:\`, 1), ""), s.inWords(home.Line, ""), true
 }
 
 // psInstance is the place of an instance, with the quotes that the catalogue has

@@ -44,7 +44,7 @@ func (s *sheet) notInFile(file string) func(*setting) string {
 func (s *setting) elsewhere() string {
 	words := ""
 	if s.entry.Live != "" {
-		words = "set it with: " + s.plainly(s.entry.Live, s.To)
+		words = "set it with: " + s.inWords(s.entry.Live, s.To)
 	}
 	if s.entry.Persist != "" {
 		if words != "" {
@@ -60,6 +60,6 @@ func (s *sheet) writeLines(w *page) {
 	for _, one := range s.settings {
 		w.blank()
 		one.about(w)
-		w.line(one.plainly(one.keeper(s.host).line, one.To))
+		w.line(one.inWords(one.keeper(s.host).line, one.To))
 	}
 }
