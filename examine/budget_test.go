@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -13,41 +14,61 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// wayward is a far end whose transfers begin and end late, or stand still. One
-// that is stopped has stopped within 100 ms, as bulk.Run promises.
-func wayward(t *rapid.T, late, over *rapid.Generator[time.Duration], stalls bool) *fake {
+// wayward is a far end whose transfers begin late, end late, stand still, or hang
+// before they begin. One that is stopped has stopped, and told of it, within two
+// round trips and the 100 ms of bulk.Run.
+func wayward(t *rapid.T, rtt time.Duration, late, over *rapid.Generator[time.Duration], stalls bool) *fake {
 	within := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * ms })
 	return &fake{transfer: func(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
-		begins := late.Draw(t, "first byte comes after")
-		ends := begins + spec.Omit + spec.Duration + over.Draw(t, "ends late by")
-		if stalls && rapid.Bool().Draw(t, "stands still") {
-			ends = time.Hour
+		begins := late.Draw(t, "begins after")
+		ends := spec.Omit + spec.Duration + over.Draw(t, "ends late by")
+		silent := false
+		if stalls {
+			switch rapid.SampledFrom([]string{"well", "well", "stands still", "hangs"}).Draw(t, "goes") {
+			case "hangs":
+				begins = time.Hour
+			case "stands still":
+				silent = true
+			}
 		}
-		at := time.Duration(0)
-		for ctx.Err() == nil && at+bulk.DefaultInterval < ends {
-			at += bulk.DefaultInterval
+		ended := func(d time.Duration) bool {
+			select {
+			case <-ctx.Done():
+				time.Sleep(2*rtt + within.Draw(t, "stops after"))
+				return true
+			case <-time.After(d):
+				return false
+			}
+		}
+		if ended(begins) {
+			return &bulk.Result{Spec: spec}, context.Cause(ctx)
+		}
+		for at := time.Duration(0); silent || at < ends; {
+			step := bulk.DefaultInterval
+			if !silent {
+				step = min(step, ends-at)
+			}
+			if ended(step) {
+				return moved(spec, unit.Mbps), context.Cause(ctx)
+			}
+			at += step
 			p := bulk.Progress{At: at}
-			if at > begins && ends < time.Hour {
+			if !silent {
 				p.Rate = unit.Mbps
 			}
 			watch(p)
 		}
-		last := ends
-		if ctx.Err() != nil {
-			last = min(ends, at+within.Draw(t, "stops after"))
-		}
-		r := moved(spec, unit.Mbps)
-		r.Client.Streams[0].Samples = []bulk.Sample{{At: last}}
-		return r, context.Cause(ctx)
+		return moved(spec, unit.Mbps), nil
 	}}
 }
 
 // examined runs the first transfer and the trials, and gives what they took.
 func examined(t *rapid.T, far Far, rtt, budget time.Duration) *Examination {
 	x := &Examination{Evidence: *evidence(rtt)}
-	if err := x.transfer(t.Context(), far, Options{Direction: bulk.Forward, Watch: nobody{}}, budget); err != nil {
-		if !errors.Is(err, ErrBudget) || x.Spent.Time > 0 {
-			t.Fatalf("%v, %v spent", err, x.Spent.Time)
+	m := NewMeter(far, rtt, budget, nobody{})
+	if err := x.transfer(context.Background(), m, Options{Direction: bulk.Forward, Watch: nobody{}}); err != nil {
+		if x.Spent = m.Spent(); errors.Is(err, ErrBudget) && x.Spent.Time > 0 {
+			t.Errorf("%v, %v spent", err, x.Spent.Time)
 		}
 		return x
 	}
@@ -59,11 +80,10 @@ func examined(t *rapid.T, far Far, rtt, budget time.Duration) *Examination {
 	for _, kind := range rapid.Permutation(kinds).Draw(t, "trials") {
 		trials = append(trials, trial(kind, unit.Mbps))
 	}
-	_, spent, err := settle(t.Context(), far, &x.Evidence, budget-x.Spent.Time, nobody{}, asks(trials...))
-	if err != nil {
-		t.Fatal(err)
+	if _, err := Settle(context.Background(), m, &x.Evidence, m.Left(), asks(trials...)); err != nil {
+		t.Error(err)
 	}
-	x.Spent = x.Spent.Add(spent)
+	x.Spent = m.Spent()
 	return x
 }
 
@@ -75,34 +95,43 @@ func upTo(d time.Duration) *rapid.Generator[time.Duration] {
 	return rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, int64(d)).Draw(t, "ns")) })
 }
 
-// Whatever a transfer does, all of them together take no more than the budget.
+// Whatever a transfer does, all of them together take no more than the budget, by
+// the clock on the wall.
 func TestBudgetHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rtt := drawRTT(t)
-		budget := DefaultBudget(rtt)
-		if rapid.Bool().Draw(t, "the user's budget") {
-			budget = upTo(2*time.Minute).Draw(t, "budget")
-		}
-		far := wayward(t, upTo(5*s), upTo(10*s), true)
-		if x := examined(t, far, rtt, budget); x.Spent.Time > budget {
-			t.Errorf("%v of transfers, the budget is %v", x.Spent.Time, budget)
-		}
+	rapid.Check(t, func(r *rapid.T) {
+		synctest.Test(t, func(*testing.T) {
+			t := r
+			rtt := drawRTT(t)
+			budget := DefaultBudget(rtt)
+			if rapid.Bool().Draw(t, "the user's budget") {
+				budget = upTo(2*time.Minute).Draw(t, "budget")
+			}
+			began := time.Now()
+			far := wayward(t, rtt, upTo(5*s), upTo(10*s), true)
+			x := examined(t, far, rtt, budget)
+			if took := time.Since(began); x.Spent.Time > budget || took != x.Spent.Time {
+				t.Errorf("%v of transfers, %v by the clock, the budget is %v", x.Spent.Time, took, budget)
+			}
+		})
 	})
 }
 
-// What ends a round trip late, as transfers do, is never stopped for it.
+// What takes as long as transfers do beside their own time is never stopped for it.
 func TestBudgetCutsNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rtt := drawRTT(t)
-		far := wayward(t, upTo(rtt/2), upTo(rtt/2), false)
-		x := examined(t, far, rtt, DefaultBudget(rtt))
-		if x.Evidence.Failed != "" || x.Evidence.Transfer == nil {
-			t.Errorf("failed: %q", x.Evidence.Failed)
-		}
-		for _, tried := range x.Evidence.Trials {
-			if tried.Failed != "" {
-				t.Errorf("%s failed: %s", tried.Kind, tried.Failed)
+	rapid.Check(t, func(r *rapid.T) {
+		synctest.Test(t, func(*testing.T) {
+			t := r
+			rtt := drawRTT(t)
+			far := wayward(t, rtt, upTo(5*rtt), upTo(rtt), false)
+			x := examined(t, far, rtt, DefaultBudget(rtt))
+			if x.Evidence.Failed != "" {
+				t.Errorf("failed: %q", x.Evidence.Failed)
 			}
-		}
+			for _, tried := range x.Evidence.Trials {
+				if tried.Failed != "" {
+					t.Errorf("%s failed: %s", tried.Kind, tried.Failed)
+				}
+			}
+		})
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -26,7 +27,8 @@ type Far interface {
 	Addr() netip.AddrPort
 	// Transfer runs one transfer; on an error it returns what was measured so far.
 	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
-	// Facts are the far host's; an error when it does not tell.
+	// Facts are the far host's; [peer.ErrForbidden] when it only measures for whoever
+	// asks, being asked without its token.
 	Facts(ctx context.Context) (*host.Facts, error)
 }
 
@@ -68,15 +70,6 @@ func (x *Examination) Untried() *diagnose.Trial {
 	return x.Diagnosis.Next
 }
 
-// Spent is the test traffic of all transfers together.
-type Spent struct {
-	Time  time.Duration // in which transfers ran, the omitted time included, until this end's last stream ended
-	Bytes int64         // that were received
-}
-
-// Add is the sum of two.
-func (s Spent) Add(t Spent) Spent { return Spent{s.Time + t.Time, s.Bytes + t.Bytes} }
-
 // ErrBudget says that the budget does not even allow the first transfer.
 var ErrBudget = errors.New("budget is too small")
 
@@ -92,19 +85,27 @@ func Run(ctx context.Context, near Near, far Far, o Options) (*Examination, erro
 	if o.Watch == nil {
 		o.Watch = nobody{}
 	}
-	x := &Examination{Evidence: diagnose.Evidence{Direction: o.Direction}}
-	if err := x.meet(ctx, near, far); err != nil {
+	here, there, err := Meet(ctx, near, far)
+	if err != nil {
 		return nil, err
+	}
+	x := &Examination{Evidence: diagnose.Evidence{Direction: o.Direction, SenderHost: here, ReceiverHost: there}}
+	if o.Direction == bulk.Reverse {
+		x.Evidence.SenderHost, x.Evidence.ReceiverHost = there, here
 	}
 	probing := x.probe(ctx, far, o.Watch)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	rtt := roundTrip(&x.Evidence)
 	budget := o.Budget
 	if budget == 0 {
-		budget = DefaultBudget(x.rtt())
+		budget = DefaultBudget(rtt)
 	}
-	if err := x.transfer(ctx, far, o, budget); err != nil {
+	meter := NewMeter(far, rtt, budget, o.Watch)
+	err = x.transfer(ctx, meter, o)
+	x.Spent = meter.Spent()
+	if err != nil {
 		switch {
 		case x.Evidence.Transfer == nil && probing != nil:
 			return nil, fmt.Errorf("%w; before that: %w", err, probing)
@@ -118,29 +119,28 @@ func Run(ctx context.Context, near Near, far Far, o Options) (*Examination, erro
 		x.Diagnosis = diagnose.Diagnose(&x.Evidence)
 		return x, nil
 	}
-	diagnosis, spent, err := Settle(ctx, far, &x.Evidence, budget-x.Spent.Time, o.Watch)
-	x.Diagnosis, x.Spent = diagnosis, x.Spent.Add(spent)
+	x.Diagnosis, err = Settle(ctx, meter, &x.Evidence, meter.Left(), diagnose.Diagnose)
+	x.Spent = meter.Spent()
 	return x, err
 }
 
-// meet learns who both hosts are; the far one need not tell.
-func (x *Examination) meet(ctx context.Context, near Near, far Far) error {
-	here, err := near(ctx)
-	if err != nil {
-		return fmt.Errorf("collect facts of this host: %w", err)
+// Meet gives the facts of both hosts. Those of the far one are nil when it only
+// measures for whoever asks, which is what one does without its token. Whatever
+// else keeps it from telling is an error: what it would have told may be the cause.
+func Meet(ctx context.Context, near Near, far Far) (here, there *host.Facts, err error) {
+	if here, err = near(ctx); err != nil {
+		return nil, nil, fmt.Errorf("collect facts of this host: %w", err)
 	}
-	there, err := far.Facts(ctx)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	there, err = far.Facts(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	case errors.Is(err, peer.ErrForbidden):
+		return here, nil, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("collect facts of the far end: %w", err)
 	}
-	if err != nil {
-		there = nil // it only measures: that is allowed
-	}
-	x.Evidence.SenderHost, x.Evidence.ReceiverHost = here, there
-	if x.Evidence.Direction == bulk.Reverse {
-		x.Evidence.SenderHost, x.Evidence.ReceiverHost = there, here
-	}
-	return nil
+	return here, there, nil
 }
 
 // probe measures the path itself. What it cannot find out, a transfer may.
@@ -160,30 +160,26 @@ func (x *Examination) probe(ctx context.Context, far Far, watch Watcher) error {
 }
 
 // transfer runs the first one: as any bulk application would, with nothing set.
-func (x *Examination) transfer(ctx context.Context, far Far, o Options, budget time.Duration) error {
-	omit, measured := Timing(x.rtt())
-	if takes := omit + measured + overtime(x.rtt()); takes > budget {
-		return fmt.Errorf("%w: %v of test traffic, and one transfer takes up to %.1fs on this path", ErrBudget, budget, math.Ceil(10*takes.Seconds())/10)
+func (x *Examination) transfer(ctx context.Context, m *Meter, o Options) error {
+	omit, measured := Timing(m.rtt)
+	if takes := m.Cost(omit, measured); takes > m.Left() {
+		return fmt.Errorf("%w: %v of test traffic, and one transfer takes up to %.1fs on this path", ErrBudget, m.budget, math.Ceil(10*takes.Seconds())/10)
 	}
 	spec := bulk.Spec{Direction: o.Direction, Streams: max(1, o.Streams), Omit: omit, Duration: measured}
 	o.Watch.Phase("measure a transfer")
-	run := move(ctx, far, spec, x.rtt(), budget, o.Watch)
-	x.Spent = x.Spent.Add(run.spent)
+	run := m.Move(ctx, spec, m.Left())
 	switch {
-	case !run.began():
-		return run.err
-	case run.err == nil:
-		o.Watch.Result(run.result.Goodput(o.Direction).String())
+	case !run.Began():
+		return run.Err
+	case run.Err == nil:
+		o.Watch.Result(run.Result.Goodput(o.Direction).String())
 	default:
-		x.Evidence.Failed = run.err.Error()
-		o.Watch.Result(fmt.Sprintf("failed: %v", run.err))
+		x.Evidence.Failed = run.Err.Error()
+		o.Watch.Result(fmt.Sprintf("failed: %v", run.Err))
 	}
-	x.Evidence.Transfer = run.result
-	return run.fatal(ctx)
+	x.Evidence.Transfer = run.Result
+	return run.Fatal(ctx)
 }
-
-// rtt of the path as probed, assumedRTT where it could not be.
-func (x *Examination) rtt() time.Duration { return roundTrip(&x.Evidence) }
 
 // way is the direction of the path that is examined.
 func (x *Examination) way() *path.Direction {

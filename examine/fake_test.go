@@ -13,6 +13,7 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -22,6 +23,7 @@ type fake struct {
 	net.Listener
 	specs    []bulk.Spec // of the transfers that were asked for
 	probes   int         // that were asked for
+	facts    error       // of the far host
 	transfer func(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
 }
 
@@ -31,13 +33,13 @@ func newFake(t *testing.T, transfer func(context.Context, bulk.Spec, func(bulk.P
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return &fake{Listener: l, transfer: transfer}
+	return &fake{Listener: l, transfer: transfer, facts: fmt.Errorf("without its token: %w", peer.ErrForbidden)}
 }
 
 func (f *fake) Addr() netip.AddrPort { return netip.MustParseAddrPort(f.Listener.Addr().String()) }
 
 func (f *fake) Facts(context.Context) (*host.Facts, error) {
-	return nil, errors.New("it does not tell")
+	return nil, f.facts
 }
 
 func (f *fake) OpenProbe(context.Context) (path.Ticket, error) {
@@ -54,14 +56,37 @@ func (f *fake) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Pro
 	return f.transfer(ctx, spec, watch)
 }
 
-// reaches is a transfer that takes its time, though not the test's.
+// reaches is a transfer that takes its time, by the clock of the test's bubble.
 func reaches(rate unit.Rate) func(context.Context, bulk.Spec, func(bulk.Progress)) (*bulk.Result, error) {
-	return func(_ context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
-		for at := 100 * time.Millisecond; at < spec.Omit+spec.Duration; at += 100 * time.Millisecond {
-			watch(bulk.Progress{At: at, Rate: rate})
+	return func(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+		whole := spec.Omit + spec.Duration
+		for at := time.Duration(0); at < whole; {
+			step := min(100*time.Millisecond, whole-at)
+			time.Sleep(step)
+			if at += step; at < whole {
+				watch(bulk.Progress{At: at, Rate: rate})
+			}
+			if ctx.Err() != nil {
+				return moved(spec, rate), context.Cause(ctx)
+			}
 		}
 		return moved(spec, rate), nil
 	}
+}
+
+// atOnce and neverArrives are transfers that take no time by any clock: where the
+// path is probed, that is done on a real one.
+func atOnce(rate unit.Rate) func(context.Context, bulk.Spec, func(bulk.Progress)) (*bulk.Result, error) {
+	return func(_ context.Context, spec bulk.Spec, _ func(bulk.Progress)) (*bulk.Result, error) {
+		return moved(spec, rate), nil
+	}
+}
+
+func neverArrives(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+	for at := 100 * time.Millisecond; ctx.Err() == nil; at += 100 * time.Millisecond {
+		watch(bulk.Progress{At: at})
+	}
+	return moved(spec, 0), context.Cause(ctx)
 }
 
 func moved(spec bulk.Spec, rate unit.Rate) *bulk.Result {
@@ -77,6 +102,7 @@ func moved(spec bulk.Spec, rate unit.Rate) *bulk.Result {
 // standsStill is a transfer that connects and moves nothing, until it is stopped.
 func standsStill(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
 	for at := 100 * time.Millisecond; ctx.Err() == nil; at += 100 * time.Millisecond {
+		time.Sleep(100 * time.Millisecond)
 		watch(bulk.Progress{At: at})
 	}
 	return moved(spec, 0), context.Cause(ctx)

@@ -13,43 +13,40 @@ import (
 )
 
 // Settle diagnoses, and runs trials as long as one could change the verdict and
-// the budget of test traffic allows it. Each is appended to the evidence with its
-// result, also one that failed: the next diagnosis makes of that what it can.
+// most of the budget of test traffic allows it. Each is appended to the evidence
+// with its result, also one that failed: the next diagnosis makes of that what it
+// can. judge is [diagnose.Diagnose], but for tests.
 //
 // When ctx ends or the far end goes away in the middle of a trial, that is the
 // error, and the diagnosis rests on what came before.
-func Settle(ctx context.Context, far Far, e *diagnose.Evidence, budget time.Duration, watch Watcher) (diagnose.Diagnosis, Spent, error) {
-	return settle(ctx, far, e, budget, watch, diagnose.Diagnose)
-}
-
-func settle(ctx context.Context, far Far, e *diagnose.Evidence, budget time.Duration, watch Watcher, judge func(*diagnose.Evidence) diagnose.Diagnosis) (diagnose.Diagnosis, Spent, error) {
-	var spent Spent
+func Settle(ctx context.Context, m *Meter, e *diagnose.Evidence, most time.Duration, judge func(*diagnose.Evidence) diagnose.Diagnosis) (diagnose.Diagnosis, error) {
 	d := judge(e)
+	most = min(most, m.Left())
 	for {
 		if d.Next == nil || ran(e.Trials, d.Next) {
-			return d, spent, nil
+			return d, nil
 		}
-		trial, left := *d.Next, budget-spent.Time
-		omit, measured, ok := trialTiming(trial.Kind, roundTrip(e), left)
+		trial := *d.Next
+		omit, measured, ok := trialTiming(trial.Kind, m.rtt, most)
 		if !ok {
-			return d, spent, nil
+			return d, nil
 		}
 		trial.Spec.Omit, trial.Spec.Duration = omit, measured
-		watch.Phase("ask: " + question(&trial))
-		r := move(ctx, far, trial.Spec, roundTrip(e), left, watch)
-		spent = spent.Add(r.spent)
-		if err := r.fatal(ctx); err != nil {
-			return d, spent, err
+		m.watch.Phase("ask: " + question(&trial))
+		r := m.Move(ctx, trial.Spec, most)
+		most -= r.Spent.Time
+		if err := r.Fatal(ctx); err != nil {
+			return d, err
 		}
-		if r.began() {
-			trial.Result = r.result
+		if r.Began() {
+			trial.Result = r.Result
 		}
-		if r.err != nil {
-			trial.Failed = r.err.Error()
+		if r.Err != nil {
+			trial.Failed = r.Err.Error()
 		}
 		e.Trials = append(e.Trials, trial)
 		d = judge(e)
-		watch.Result(outcome(&trial, d.Verdict))
+		m.watch.Result(outcome(&trial, d.Verdict))
 	}
 }
 

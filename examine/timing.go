@@ -50,17 +50,11 @@ const (
 // section 4.2), twice that is enough for a verdict.
 const longest = time.Minute
 
-// overtime is what a transfer may take of the budget beside its own time. It ends
-// a round trip later, since the receiver's clock starts with the first byte and
-// the sender learns of its end half a round trip after; and one that takes longer
-// still has to be stopped in time.
-func overtime(rtt time.Duration) time.Duration { return rtt + stopping }
-
 // trialTiming gives the times of a trial where so much of the budget is left: the
 // same as of the first transfer, so that the two are compared in the same phase,
 // or the shortest that will do. It is false if not even that is left.
 func trialTiming(kind diagnose.TrialKind, rtt, left time.Duration) (omit, measured time.Duration, ok bool) {
-	left -= overtime(rtt)
+	left -= setUp(rtt) + stopping(rtt)
 	omit, measured = Timing(rtt)
 	if kind == diagnose.TrialLonger {
 		// Its measured time has to begin well after that of the first transfer,

@@ -59,7 +59,7 @@ func Compare(a, b []Run, least float64) Comparison {
 // differ compares two lists of figures. more and less have a place for a share,
 // times for a factor.
 func differ(a, b []float64, least float64, more, less, times string) Difference {
-	decision, effect := stat.Decide(a, b, least, 1)
+	decision, effect := stat.Decide(a, b, least, 0.05)
 	d := Difference{Ratio: effect}
 	switch decision {
 	case stat.Better:

@@ -1,6 +1,9 @@
 package stat
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Decision is what repeated runs say about a change.
 type Decision string
@@ -13,21 +16,23 @@ const (
 	Undecided Decision = "undecided" // measure again
 )
 
-// pocock is the error allowed at each look so that all looks together err in 5 %
-// of cases: S. J. Pocock, "Group sequential methods in the design and analysis
-// of clinical trials", Biometrika 64 (1977), table 1; index is the number of
-// looks.
-var pocock = []float64{0.05, 0.05, 0.0294, 0.0221, 0.0182, 0.0158, 0.0142, 0.0130, 0.0120, 0.0112, 0.0106}
-
-// MaxLooks is how often Decide may be asked about growing samples of the same
-// runs before its 5 % no longer hold.
-const MaxLooks = 10
+// Spend is how much of an error (0.05: 5 %) may be spent at one look of several
+// at growing samples, so that all of them together err no more often. Asking again
+// until the answer pleases finds differences where there are none; a look that is
+// never made costs nothing. look counts from 1, looks is how many there can be.
+//
+// The looks get what the spending function of K. K. G. Lan and D. L. DeMets for
+// equal shares adds from one to the next ("Discrete sequential boundaries for
+// clinical trials", Biometrika 70, 1983). Each is held to its own share, so that
+// their sum bounds the error however the looks depend on each other.
+func Spend(allowed float64, look, looks int) float64 {
+	spent := func(n int) float64 { return math.Log1p((math.E - 1) * float64(n) / float64(looks)) }
+	return allowed * (spent(look) - spent(look-1))
+}
 
 // Decide compares repeated runs before and after a change. minEffect is the
-// smallest relative difference that matters (0.03: 3 %). looks says how many
-// times, at most, the caller means to ask as its runs accumulate (1..MaxLooks):
-// asking again until the answer pleases finds differences where there are none,
-// so every look is held to a stricter confidence.
+// smallest relative difference that matters (0.03: 3 %), allowed the error that
+// this one look may make (0.05: 5 %); of growing samples, see [Spend].
 //
 // A difference counts when the gain reaches minEffect and the interval excludes
 // 1, or every run of one side is above every run of the other, which few runs do
@@ -38,11 +43,10 @@ const MaxLooks = 10
 // their interval. Sameness counts when the whole interval lies within minEffect
 // (the two one-sided tests of D. J. Schuirmann, Journal of Pharmacokinetics and
 // Biopharmaceutics 15, 1987, at half their usual error).
-func Decide(before, after []float64, minEffect float64, looks int) (Decision, Effect) {
-	looks = min(max(looks, 1), MaxLooks)
-	e := RatioAt(1-pocock[looks], before, after)
+func Decide(before, after []float64, minEffect, allowed float64) (Decision, Effect) {
+	e := RatioAt(1-allowed, before, after)
 	margin := 1 + max(minEffect, 0)
-	apart := chanceApart(len(before), len(after)) <= pocock[looks]
+	apart := chanceApart(len(before), len(after)) <= allowed
 	switch {
 	case e.Gain >= margin && (e.Low > 1 || apart && slices.Min(after) > slices.Max(before)):
 		return Better, e

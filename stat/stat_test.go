@@ -58,8 +58,9 @@ func TestRatio(t *testing.T) {
 		{"it stopped working", []float64{4, 4}, []float64{0, 0}, Effect{1e-6, 1e-6, 1e-6}},
 		// log 1.1 / 2 scatter on one side, t(1) = 12.706: exp(-12.706 * 0.04766) = 0.5458
 		{"scatter on one side", []float64{100, 110}, []float64{104.88088481701516, 104.88088481701516}, Effect{1, 0.5458, 1.8323}},
-		// variance of (log 100, log 110) is 0.004542, times 1+1/2, t(1): half 1.0488
-		{"a single run borrows the scatter", []float64{100, 110}, []float64{104.88088481701516}, Effect{1, 0.3504, 2.854}},
+		{"a lone run says nothing of its scatter", []float64{100, 110}, []float64{104.88088481701516}, Effect{1, 1e-6, 1e6}},
+		{"nor does one before", []float64{104.88088481701516}, []float64{100, 110}, Effect{1, 1e-6, 1e6}},
+		{"steady runs say nothing of a lone one's", []float64{100, 100}, []float64{103}, Effect{1.03, 1e-6, 1e6}},
 	} {
 		got := Ratio(c.before, c.after)
 		if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-3, 1e-9)); diff != "" {
@@ -82,10 +83,11 @@ func TestDecide(t *testing.T) {
 		{"the same with too few runs", []float64{350, 352, 349}, []float64{924, 420, 985}, Undecided},
 		{"noisy, but every run is slower", []float64{924, 420, 985, 450, 1000}, []float64{350, 352, 349, 351, 350}, Worse},
 		{"too noisy to tell", []float64{100, 150}, []float64{120, 180}, Undecided},
+		{"a lone run after steady ones", []float64{100, 100}, []float64{200}, Undecided},
 		{"measured once", []float64{100}, []float64{200}, Undecided},
 		{"not measured", nil, nil, Undecided},
 	} {
-		if got, effect := Decide(c.before, c.after, 0.03, 3); got != c.want {
+		if got, effect := Decide(c.before, c.after, 0.03, 0.02); got != c.want {
 			t.Errorf("%s: %s (%+v), want %s", c.name, got, effect, c.want)
 		}
 	}
@@ -140,10 +142,10 @@ func TestDecideRepeatedLooks(t *testing.T) {
 	for range trials {
 		ask := func(gain float64) Decision {
 			before, after := runs(rng, 1, 100, 0.05), runs(rng, 1, 100*gain, 0.05)
-			for range looks {
+			for look := range looks {
 				before = append(before, runs(rng, 1, 100, 0.05)...)
 				after = append(after, runs(rng, 1, 100*gain, 0.05)...)
-				if d, _ := Decide(before, after, 0, looks); d != Undecided {
+				if d, _ := Decide(before, after, 0, Spend(0.05, look+1, looks)); d != Undecided {
 					return d
 				}
 			}
@@ -178,8 +180,8 @@ func TestRatioProperties(t *testing.T) {
 		if diff := cmp.Diff(e, Effect{1 / back.Gain, 1 / back.High, 1 / back.Low}, cmpopts.EquateApprox(1e-6, 0)); diff != "" {
 			t.Fatalf("swapping the sides must invert the effect: %s", diff)
 		}
-		d, _ := Decide(before, after, 0.03, 1)
-		r, _ := Decide(after, before, 0.03, 1)
+		d, _ := Decide(before, after, 0.03, 0.05)
+		r, _ := Decide(after, before, 0.03, 0.05)
 		want := map[Decision]Decision{Better: Worse, Worse: Better, Same: Same, Undecided: Undecided}[d]
 		if r != want && math.Abs(math.Abs(math.Log(e.Gain))-math.Log(1.03)) > 1e-9 {
 			t.Fatalf("%s, but %s with the sides swapped", d, r)
@@ -212,4 +214,183 @@ func bootstrap(rng *rand.Rand, before, after []float64) (low, high float64) {
 	}
 	slices.Sort(ratios)
 	return Quantile(ratios, 0.025), Quantile(ratios, 0.975)
+}
+
+// What is spent at all looks together is what is allowed, and no look gets nothing.
+func TestSpend(t *testing.T) {
+	for looks := 1; looks <= 12; looks++ {
+		sum := 0.0
+		for look := 1; look <= looks; look++ {
+			part := Spend(0.05, look, looks)
+			if part < 0.05/float64(3*looks) {
+				t.Errorf("look %d of %d gets %v", look, looks, part)
+			}
+			sum += part
+		}
+		if math.Abs(sum-0.05) > 1e-12 {
+			t.Errorf("%d looks spend %v", looks, sum)
+		}
+	}
+	// 0.05 ln(1 + (e-1)/2), as the article has it
+	if got := Spend(0.05, 1, 2); math.Abs(got-0.0310057) > 1e-6 {
+		t.Errorf("the first of two looks gets %v", got)
+	}
+}
+
+// Yuen's and Tukey's figures, worked out by hand.
+func TestTrimmed(t *testing.T) {
+	exp := func(logs ...float64) []float64 {
+		out := make([]float64, len(logs))
+		for i, x := range logs {
+			out[i] = math.Exp(x)
+		}
+		return out
+	}
+	// Middle four of (0, 1, 2, 3, 4, 50) are 1 to 4: mean 2.5; winsorised (1, 1, 2, 3, 4, 4): squares 9.5
+	// about 2.5; variance of the mean 9.5 / (4 * 3) = 0.79167; t(3) = 3.1824: half 2.8316.
+	m := average([]float64{50, 0, 3, 1, 4, 2}, 1)
+	if diff := cmp.Diff([]float64{2.5, 9.5 / 12, 3}, []float64{m.value, m.variance, m.df}, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Error(diff)
+	}
+	got := PairedAt(0.95, exp(1, 1, 1, 1, 1, 1), exp(1, 1.1, 1.2, 1.3, 1.4, 6))
+	half := 3.1824 * math.Sqrt(0.095/12)
+	if diff := cmp.Diff(Effect{math.Exp(0.25), math.Exp(0.25 - half), math.Exp(0.25 + half)}, got, cmpopts.EquateApprox(1e-4, 0)); diff != "" {
+		t.Error(diff)
+	}
+	for n, want := range map[int]int{0: 0, 5: 0, 6: 1, 9: 1, 10: 2, 14: 2, 15: 3, 30: 6} {
+		if got := trimmed(n); got != want {
+			t.Errorf("of %d runs %d are left out at each end, want %d", n, got, want)
+		}
+	}
+	// One run that went astray of six does not hide a gain.
+	steady, astray := exp(0, 0.01, 0.02, 0.01, 0, 0.02), exp(0.1, 0.11, 0.12, -2, 0.11, 0.1)
+	if RatioAt(0.95, steady, astray).Low > 1 || TrimmedRatioAt(0.95, steady, astray).Low <= 1 {
+		t.Error("what is trimmed must not be hidden by one run, what is not must")
+	}
+}
+
+// Pairs need two, drop what drifts, and leave out what has no partner.
+func TestPairedAt(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after []float64
+		want          Effect
+	}{
+		{"nothing", nil, []float64{1}, noIdea},
+		{"nothing moved", []float64{0, 0}, []float64{0, 0}, noIdea},
+		{"one pair", []float64{4}, []float64{8}, Effect{2, 1e-6, 1e6}},
+		{"drift", []float64{4, 8, 16}, []float64{8, 16, 32}, Effect{2, 2, 2}},
+		{"a run without a partner", []float64{4, 4, 400}, []float64{8, 8}, Effect{2, 2, 2}},
+		// differences log 2 and log 4: mean 1.0397, sd/sqrt(2) 0.34657, t(1) 12.706
+		{"two pairs", []float64{1, 1}, []float64{2, 4}, Effect{math.Exp(1.03972), math.Exp(1.03972 - 4.40357), math.Exp(1.03972 + 4.40357)}},
+	} {
+		if diff := cmp.Diff(c.want, PairedAt(0.95, c.before, c.after), cmpopts.EquateApprox(1e-3, 1e-9)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// The interval of pairs holds the truth as often as it says, whatever the scatters,
+// and also where one run in twenty goes astray.
+func TestPairedCoverage(t *testing.T) {
+	const trials, gain = 3000, 1.2
+	rng := rand.New(rand.NewPCG(5, 6))
+	astray := func(x []float64, share float64) []float64 {
+		for i := range x {
+			if rng.Float64() < share {
+				x[i] *= 0.2 + 0.6*rng.Float64()
+			}
+		}
+		return x
+	}
+	for _, n := range []int{2, 4, 6, 12} {
+		for _, share := range []float64{0, 0.05} {
+			held := 0
+			for range trials {
+				e := PairedAt(0.95, astray(runs(rng, n, 100, 0.02), share), astray(runs(rng, n, 100*gain, 0.1), share))
+				if e.Low <= gain && gain <= e.High {
+					held++
+				}
+			}
+			// Monte Carlo error is 0.004; few runs of which one went astray have an interval too wide.
+			if got := float64(held) / trials; got < 0.935 || got > 0.975 || share == 0 && got > 0.965 {
+				t.Errorf("%d pairs, %v astray: the interval holds the truth in %.3f of cases", n, share, got)
+			}
+		}
+	}
+}
+
+// The chances of a rank sum are those of the printed tables.
+func TestRanked(t *testing.T) {
+	for _, c := range []struct {
+		before, after []float64
+		want          float64
+	}{
+		{nil, []float64{1}, 1},
+		{[]float64{1}, nil, 1},
+		{[]float64{1, 2, 3}, []float64{4, 5, 6}, 1.0 / 20},
+		{[]float64{1, 2, 4}, []float64{3, 5, 6}, 2.0 / 20},
+		{[]float64{4, 5, 6}, []float64{1, 2, 3}, 1},
+		{[]float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, 1.0 / 70},
+		{[]float64{98, 99, 100, 40}, []float64{111, 110, 60, 112}, 7.0 / 70}, // U = 13
+		{[]float64{1, 2}, []float64{3, 4, 5, 6}, 1.0 / 15},
+		{[]float64{1, 1}, []float64{1, 1}, 1},
+	} {
+		if got := Ranked(c.before, c.after); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v and %v: %v, want %v", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// Only a slowest run that is far off the others is left out.
+func TestGathered(t *testing.T) {
+	for _, c := range []struct {
+		runs []float64
+		want int
+	}{
+		{[]float64{100, 10}, 2},
+		{[]float64{100, 101, 50}, 2},
+		{[]float64{100, 110, 90}, 3},
+		{[]float64{100, 101, 300}, 3}, // runs go astray downwards
+		{[]float64{0, 100, 101}, 3},   // nothing moved: that is no matter of chance
+		{[]float64{100, 100, 100}, 3},
+		{[]float64{100, 104, 98, 60, 101}, 4},
+		{[]float64{100, 104, 98, 95, 101}, 5},
+		{[]float64{1, 100, 101, 102, 103, 104, 105, 106, 107, 108}, 9},
+		{[]float64{1, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109}, 11},
+	} {
+		got := Gathered(c.runs)
+		if len(got) != c.want || len(got) < len(c.runs) && slices.Contains(got, slices.Min(c.runs)) {
+			t.Errorf("of %v %v is left", c.runs, got)
+		}
+	}
+}
+
+func TestPairsFor(t *testing.T) {
+	for _, c := range []struct {
+		gain, scatter float64
+		want          int
+	}{
+		{math.Log(300), 0.15, 2}, // 12.706 * 0.15 = 1.906 <= 3.42
+		{math.Log(2), 0.15, 4},   // 3.182 * 0.15 / sqrt(2) = 0.337 <= 0.416, with three 0.527
+		{math.Log(0.5), 0.15, 4},
+		{math.Log(1.1), 0.001, 2},
+		{math.Log(1.1), 0.3, 8},
+		{0, 0.1, 8},
+	} {
+		if got := PairsFor(c.gain, c.scatter, 0.95, 2, 8); got != c.want {
+			t.Errorf("gain %v, scatter %v: %d pairs, want %d", c.gain, c.scatter, got, c.want)
+		}
+	}
+}
+
+// The scatter of several configurations is that within each of them.
+func TestScatterWithin(t *testing.T) {
+	squares, free := Within([]float64{1, math.E}, 0, 0) // 0 and 1: squares 0.5
+	squares, free = Within([]float64{100}, squares, free)
+	squares, free = Within([]float64{0, 0}, squares, free)
+	squares, free = Within([]float64{1, math.E, math.E * math.E}, squares, free) // squares 2
+	if math.Abs(squares-2.5) > 1e-12 || free != 3 {
+		t.Errorf("squares %v, free %v", squares, free)
+	}
 }

@@ -30,11 +30,11 @@ func typicalAt(confidence float64, runs []float64) Interval {
 	if top == 0 {
 		return Interval{}
 	}
-	s := summarise(runs, top/beyond)
-	typical := math.Exp(s.mean)
+	m := average(logarithms(runs, top/beyond), 0)
+	typical := math.Exp(m.value)
 	half := math.Inf(1)
-	if s.n > 1 {
-		half = math.Sqrt(s.variance/s.n) * studentT(s.n-1, confidence)
+	if m.df > 0 {
+		half = math.Sqrt(m.variance) * studentT(m.df, confidence)
 	}
 	return Interval{Typical: typical, Low: typical * factor(-half), High: typical * factor(half)}
 }

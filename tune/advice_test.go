@@ -14,12 +14,12 @@ import (
 func TestAdviseStep(t *testing.T) {
 	tuning := tuned(&hole{}, time.Minute)
 	tuning.adviseStep(plan.Step{Idea: "try", Changes: []plan.Change{
-		{Host: "b", Tunable: "link.qdisc@eth0", From: "pfifo_fast", To: "fq"},
-		{Host: "b", Tunable: "net.ipv4.tcp_sack", From: "0", To: "1"},
-		{Host: "b", Tunable: "nfs.rsize@/srv", From: "65536", To: "1048576"},
-		{Host: "b", Tunable: "link.mtu@eth0; reboot", From: "1500", To: "9000"},
-		{Host: "a", Tunable: "net.ipv4.tcp_sack", From: "0", To: "1"},
-	}}, func(host string) bool { return host == "b" })
+		{Role: plan.Receiver, Host: "b", Tunable: "link.qdisc@eth0", From: "pfifo_fast", To: "fq"},
+		{Role: plan.Receiver, Host: "b", Tunable: "net.ipv4.tcp_sack", From: "0", To: "1"},
+		{Role: plan.Receiver, Host: "b", Tunable: "nfs.rsize@/srv", From: "65536", To: "1048576"},
+		{Role: plan.Receiver, Host: "b", Tunable: "link.mtu@eth0; reboot", From: "1500", To: "9000"},
+		{Role: plan.Sender, Host: "a", Tunable: "net.ipv4.tcp_sack", From: "0", To: "1"},
+	}}, func(c plan.Change) bool { return c.Role == plan.Receiver })
 	if len(tuning.result.Advice) != 1 {
 		t.Fatalf("advice %+v", tuning.result.Advice)
 	}

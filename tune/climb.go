@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,108 +11,49 @@ import (
 	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
-	"github.com/fullbore/fullbore/unit"
 )
 
-// candidate is one configuration with everything measured of it.
-type candidate struct {
-	config   config
-	readings []reading
-	trials   []diagnose.Trial // that settled its diagnosis
-}
-
-// goodputs of all its runs, in bit/s.
-func (c *candidate) goodputs() []float64 {
-	out := make([]float64, len(c.readings))
-	for i, r := range c.readings {
-		out[i] = float64(r.goodput)
-	}
-	return out
-}
-
-// goodput is the median over the runs.
-func (c *candidate) goodput() unit.Rate { return c.median().goodput }
-
-// median is the run in the middle by goodput: the one to diagnose.
-func (c *candidate) median() reading {
-	sorted := slices.Clone(c.readings)
-	slices.SortFunc(sorted, func(a, b reading) int {
-		switch {
-		case a.goodput < b.goodput:
-			return -1
-		case a.goodput > b.goodput:
-			return 1
-		}
-		return 0
-	})
-	return sorted[len(sorted)/2]
-}
-
-// measure brings the hosts to the candidate's configuration and runs one transfer.
-func (t *tuning) measure(ctx context.Context, c *candidate) error {
-	if err := t.hosts.bring(ctx, c.config); err != nil {
-		return err
-	}
-	r, err := t.meter.read(ctx)
-	if err != nil && len(c.readings) == 0 && len(c.config) == 0 {
-		t.explain(ctx, r.transfer, err)
-	}
-	if err != nil {
-		return err
-	}
-	c.readings = append(c.readings, r)
-	return nil
-}
-
-// baseline measures the path as it is, at least twice.
-func (t *tuning) baseline(ctx context.Context) (*candidate, error) {
-	if !t.meter.affords(2) {
-		return nil, fmt.Errorf("%w: %v of test traffic; on this path one transfer takes %v and a baseline needs two, so use --budget %v or more",
-			ErrBudget, t.o.Budget, t.meter.cost().Round(100*time.Millisecond), (8 * t.meter.cost()).Round(time.Second))
+// found measures the path as it is, once, and names what limits it. What is
+// compared with it is measured beside it again.
+func (t *tuning) found(ctx context.Context) error {
+	t.baseline = t.candidate(nil)
+	once := t.firstTiming(t.baseline)
+	if cost := t.meter.Cost(once.omit, once.measured); cost > t.meter.Left() {
+		return fmt.Errorf("%w: %v of test traffic; on this path one transfer takes %v, and to try changes takes several, so use --budget %v or more",
+			ErrBudget, t.o.Budget, cost.Round(100*time.Millisecond), (8 * cost).Round(time.Second))
 	}
 	t.o.Watch.Phase("measure as it is now")
-	baseline := &candidate{}
-	for range 2 {
-		if err := t.measure(ctx, baseline); err != nil {
-			return nil, err
-		}
+	if err := t.measure(ctx, t.baseline, once); err != nil {
+		return err
 	}
-	diagnosis, err := t.settle(ctx, baseline)
+	diagnosis, err := t.settle(ctx, t.baseline)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t.result.Verdict = diagnosis.Verdict
-	t.fill(baseline, baseline)
-	t.o.Watch.Result(fmt.Sprintf("%s; the limit is %s", baseline.goodput(), examine.Sure(&diagnosis.Verdict)))
-	return baseline, nil
-}
-
-// diagnose names what limits a candidate, from its median run.
-func (t *tuning) diagnose(ctx context.Context, c *candidate) (diagnose.Diagnosis, error) {
-	in, err := t.input(ctx, c)
-	if err != nil {
-		return diagnose.Diagnosis{}, err
-	}
-	return *in.Diagnosis, nil
+	t.fill(t.baseline, t.baseline)
+	t.o.Watch.Result(fmt.Sprintf("%s; the limit is %s", t.baseline.goodput(), examine.Sure(&diagnosis.Verdict)))
+	t.keepBack()
+	return nil
 }
 
 // input is what a plan is made from: the candidate's evidence and both hosts as
 // they are now.
 func (t *tuning) input(ctx context.Context, c *candidate) (plan.Input, error) {
-	e, err := t.evidence(ctx, c.median().transfer)
+	e, err := t.evidence(ctx, c.typical())
 	if err != nil {
 		return plan.Input{}, err
 	}
 	e.Trials = c.trials
-	return t.plannable(e, diagnose.Diagnose(e)), nil
+	return t.plannable(e, t.mind.diagnose(e)), nil
 }
 
-// maxRounds bounds the climb; each round removes one limit.
+// maxRounds bounds the climb, whatever the plans are: each round tries one step.
 const maxRounds = 8
 
-// climb removes one limit after the other, as long as that measurably helps.
-func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, error) {
-	best := baseline
+// climb tries one planned step after the other, and goes on from each that helps.
+func (t *tuning) climb(ctx context.Context) (*candidate, error) {
+	best := t.baseline
 	var tried []plan.Step
 	for range maxRounds {
 		if err := t.hosts.bring(ctx, best.config); err != nil {
@@ -127,85 +69,128 @@ func (t *tuning) climb(ctx context.Context, baseline *candidate) (*candidate, er
 		case plan.Full(cause): // larger buffers would only lengthen the queue, or take from others
 			return best, nil
 		}
-		step, seen := t.next(in, tried)
+		step, seen, steps := t.next(in, tried)
 		if step == nil {
-			return best, nil
+			break
 		}
 		tried = seen
-		better, err := t.try(ctx, best, *step)
-		if err != nil {
-			return nil, err
+		if steps > 1 || len(tried) > 1 {
+			steps++ // all together, at the end
 		}
-		if better == nil {
+		better, err := t.try(ctx, best, *step, t.share(steps))
+		switch {
+		case errors.Is(err, errUnpaid):
+			t.adviseUntried(*step)
+			continue
+		case err != nil:
+			return nil, err
+		case better == nil:
 			continue
 		}
 		if best, err = t.double(ctx, better, *step, in.Diagnosis.Verdict.Cause); err != nil {
 			return nil, err
 		}
 	}
-	return best, nil
+	return t.together(ctx, best)
+}
+
+// share of what may be spent before the proof, for the next of so many things to
+// find out.
+func (t *tuning) share(steps int) time.Duration {
+	return max(0, t.meter.Left()-t.reserve) / time.Duration(max(1, steps))
 }
 
 // next is the first planned step that was not tried and that this tune may make,
-// and all that were tried, with it. What it may not make becomes advice. After
-// each that is left out the plan is made anew: the next step may have counted on
-// a limit that this one raises.
-func (t *tuning) next(in plan.Input, tried []plan.Step) (*plan.Step, []plan.Step) {
+// all that were tried, with it, and how many are planned from it on. What it may
+// not make becomes advice. After each that is left out the plan is made anew: the
+// next step may have counted on a limit that this one raises.
+func (t *tuning) next(in plan.Input, tried []plan.Step) (*plan.Step, []plan.Step, int) {
 	t.adviseUnseen(in)
-	if p := plan.Make(in); len(p.Steps) == 0 { // why nothing can be done is worth knowing
+	if p := t.mind.plan(in); len(p.Steps) == 0 { // why nothing can be done is worth knowing
 		for _, note := range p.Notes {
 			t.advise(Advice{Says: note})
 		}
 	}
 	for {
 		in.Tried = tried
-		p := plan.Make(in)
+		p := t.mind.plan(in)
 		if len(p.Steps) == 0 {
-			return nil, tried
+			return nil, tried, 0
 		}
 		step := p.Steps[0]
 		tried = append(slices.Clone(tried), step)
-		mine := slices.DeleteFunc(slices.Clone(step.Changes), func(c plan.Change) bool { return t.notOurs(c.Host) })
+		mine := t.ours(step.Changes)
 		if len(mine) < len(step.Changes) {
-			t.adviseStep(step, t.notOurs)
+			t.adviseStep(step, func(c plan.Change) bool { return !t.mayMake(c) })
 		}
 		if len(mine) > 0 {
 			step.Changes = mine
-			return &step, tried
+			return &step, tried, len(p.Steps)
 		}
 	}
 }
 
-// notOurs says whether tune may not change a host.
-func (t *tuning) notOurs(host string) bool { return t.hosts.find(host).changes == nil }
+// ours are those of the changes that tune may make.
+func (t *tuning) ours(changes []plan.Change) []plan.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool { return !t.mayMake(c) })
+}
+
+// mayMake says whether tune may change the host that a change is for.
+func (t *tuning) mayMake(c plan.Change) bool { return t.hosts.of(c).changes != nil }
+
+// errUnpaid says that a step was not begun, as it could not be paid to its end.
+var errUnpaid = errors.New("not paid")
 
 // try measures a step on top of the best candidate, and gives the new candidate
 // if it is better, or nil with the step put on record.
-func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step) (*candidate, error) {
+func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step, share time.Duration) (*candidate, error) {
+	next := t.candidate(best.config.with(step.Changes))
+	allowance, ok := t.pays(best, next, share)
+	if !ok {
+		return nil, errUnpaid
+	}
 	t.o.Watch.Phase("try: " + step.Idea + describeChanges(step.Changes))
-	next := &candidate{config: best.config.with(step.Changes)}
-	verdict, err := t.compare(ctx, best, next)
+	decision, failed, err := t.contest(ctx, best, next, allowance, choosing)
 	if err != nil {
 		return nil, err
 	}
-	effect := describeEffect(best, next, verdict)
-	if verdict == stat.Better {
+	effect := describeEffect(best, next, decision)
+	if failed != nil {
+		effect = "the transfer failed with it: " + failed.Error()
+	}
+	if decision == stat.Better {
 		if reason := worseElsewhere(best, next); reason != "" {
-			verdict, effect = stat.Same, effect+", but "+reason
+			decision, effect = stat.Same, effect+", but "+reason
 		}
 	}
 	t.o.Watch.Result(effect)
-	if verdict != stat.Better {
+	if decision != stat.Better {
 		t.putBack(step.Changes, effect)
 		return nil, nil
 	}
 	return next, nil
 }
 
+// fewestTried is how many runs each side of a try can have at least, once begun.
+const fewestTried = 2
+
+// pays gives what a try may take, and whether it can be paid to its end: a share of
+// what there is, but never less than two runs of each side, and where there is more
+// than one change, one run without each of them later.
+func (t *tuning) pays(best, next *candidate, share time.Duration) (allowance time.Duration, ok bool) {
+	least := t.takes(best, next, fewestTried)
+	later := time.Duration(0)
+	if n := len(next.config); n > 1 {
+		once := t.firstTiming(next)
+		later = time.Duration(n) * t.meter.Expect(once.omit, once.measured)
+	}
+	return max(share, least), least <= t.meter.Left()-t.reserve && least+later <= t.meter.Left()-t.proving
+}
+
 // double repeats a step that helped with its buffers doubled, until nothing
-// more is gained (S4's procedure, with a test in the place of the eye). It stops
-// when the limit has become another one: on a path that is full, say, there is
-// nothing to gain, so nothing is spent on it.
+// more is gained (the GigaSwift article's procedure, with a test in the place of
+// the eye). It stops when the limit has become another one: on a path that is full,
+// say, there is nothing to gain, so nothing is spent on it.
 func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, cause string) (*candidate, error) {
 	for {
 		in, err := t.input(ctx, best)
@@ -215,11 +200,14 @@ func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, ca
 		if now := in.Diagnosis.Verdict.Cause; now != cause && now != diagnose.Unknown {
 			return best, nil
 		}
-		doubled := plan.Double(step, in)
-		if doubled == nil || !t.meter.affords(2) {
+		doubled := t.mind.double(step, in)
+		if doubled == nil {
 			return best, nil
 		}
-		next, err := t.try(ctx, best, *doubled)
+		next, err := t.try(ctx, best, *doubled, t.share(2))
+		if errors.Is(err, errUnpaid) {
+			return best, nil
+		}
 		if err != nil || next == nil {
 			return best, err
 		}
@@ -232,20 +220,23 @@ func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, ca
 // until the first loss; while that is repaired, the receiver has to hold what
 // comes after it too.
 func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, error) {
-	for _, ch := range slices.Clone(best.config) {
+	for i, ch := range slices.Clone(best.config) {
 		in, err := t.input(ctx, best)
 		if err != nil {
 			return nil, err
 		}
 		limit := in.Diagnosis.Verdict.PathGoodput
-		if limit == 0 || float64(best.goodput()) >= (1-minEffect)*float64(limit) || !t.meter.affords(2) {
+		if limit == 0 || float64(best.goodput()) >= (1-minEffect)*float64(limit) {
 			return best, nil
 		}
-		step := plan.Double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
+		step := t.mind.double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
 		if step == nil {
 			continue
 		}
-		next, err := t.try(ctx, best, *step)
+		next, err := t.try(ctx, best, *step, t.share(len(best.config)-i+1))
+		if errors.Is(err, errUnpaid) {
+			return best, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -256,33 +247,30 @@ func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, erro
 	return best, nil
 }
 
-// leaveOneOut puts back every change without which the path is as fast.
-func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, error) {
-	if len(best.config) < 2 {
+// together is the last idea where a step brought nothing: all that is planned at
+// once, on top of what helped since. Limits that are as low as each other show only
+// when both are gone. What of it is not needed is found out later.
+func (t *tuning) together(ctx context.Context, best *candidate) (*candidate, error) {
+	if err := t.hosts.bring(ctx, best.config); err != nil {
+		return nil, err
+	}
+	in, err := t.input(ctx, best)
+	if err != nil {
+		return nil, err
+	}
+	all := plan.Step{Idea: "all that brought nothing before, together"}
+	for _, step := range t.mind.plan(in).Steps {
+		all.Changes = config(all.Changes).with(t.ours(step.Changes))
+	}
+	if len(all.Changes) == 0 || len(t.candidate(best.config.with(all.Changes)).readings) > 0 { // it was tried, as it is
 		return best, nil
 	}
-	for _, ch := range slices.Clone(best.config) {
-		if !t.meter.affords(1) {
-			break
-		}
-		if slices.ContainsFunc(best.config, func(o plan.Change) bool { return plan.Needs(t.hosts.find(o.Host).facts, o, ch) }) {
-			continue // it makes the room for what is kept
-		}
-		t.o.Watch.Phase(fmt.Sprintf("do without: %s on %s", ch.Tunable, ch.Host))
-		less := &candidate{config: best.config.without(ch)}
-		verdict, err := t.compare(ctx, less, best)
-		if err != nil {
-			return nil, err
-		}
-		if verdict == stat.Better {
-			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), less.goodput()))
-			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", less.goodput()))
-			continue
-		}
-		effect := fmt.Sprintf("contributes nothing: %s without it, %s with it", less.goodput(), best.goodput())
-		t.o.Watch.Result(effect)
-		t.putBack([]plan.Change{ch}, effect)
-		best = less
+	next, err := t.try(ctx, best, all, t.share(1))
+	if next == nil || err != nil {
+		next = best
 	}
-	return best, nil
+	if errors.Is(err, errUnpaid) {
+		err = nil
+	}
+	return next, err
 }

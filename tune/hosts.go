@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/plan"
@@ -17,45 +19,49 @@ import (
 // hosts holds both ends, and brings their tunables to what a configuration says.
 type hosts struct {
 	near, far *end
+	roles     map[plan.Role]*end
 }
 
 // end is one host with its open change set.
 type end struct {
-	name    string
-	facts   *host.Facts // as found; nil when the host does not tell
-	changes change.Host // nil: not to be changed
-	refresh func(ctx context.Context) (*host.Facts, error)
-	set     string            // id of the open change set, "" before the first change
-	live    map[string]string // what tune has set and not put back
+	name       string      // for people: what it is for is told by its role
+	facts      *host.Facts // as found; nil when the host does not tell
+	changes    change.Host // nil: not to be changed
+	refresh    func(ctx context.Context) (*host.Facts, error)
+	set        string            // id of the open change set, "" before the first change
+	live       map[string]string // what tune has set and not put back
+	confirming bool              // it was asked to keep that
 }
 
-func newHosts(near Near, nearFacts *host.Facts, far Far, farFacts *host.Facts) *hosts {
-	h := &hosts{
-		near: &end{name: nearFacts.Name, facts: nearFacts, refresh: near.Facts, live: map[string]string{}},
-		far:  &end{name: far.Addr().String(), facts: farFacts, refresh: far.Facts, live: map[string]string{}},
-	}
+func newHosts(d bulk.Direction, near Near, nearFacts *host.Facts, far Far, farFacts *host.Facts) *hosts {
+	here := &end{name: nearFacts.Name, facts: nearFacts, refresh: near.Facts}
+	there := &end{name: far.Addr().String(), facts: farFacts, refresh: far.Facts}
 	if nearFacts.CanChange {
-		h.near.changes = near.Changes
+		here.changes = near.Changes
 	}
 	if farFacts != nil {
-		h.far.name = farFacts.Name
+		there.name = farFacts.Name
 		if farFacts.CanChange {
-			h.far.changes = far.Changes()
+			there.changes = far.Changes()
 		}
 	}
-	if h.far.name == h.near.name {
-		h.far.name += " (far end)"
+	if there.name == here.name {
+		there.name += " (far end)"
 	}
-	return h
+	return pair(d, here, there)
 }
 
-// find gives the end that a planned change is for.
-func (h *hosts) find(name string) *end {
-	if name == h.near.name {
-		return h.near
+// pair gives both ends their roles.
+func pair(d bulk.Direction, near, far *end) *hosts {
+	sender, receiver := near, far
+	if d == bulk.Reverse {
+		sender, receiver = far, near
 	}
-	return h.far
+	return &hosts{near, far, map[plan.Role]*end{plan.Sender: sender, plan.Receiver: receiver}}
 }
+
+// of gives the end that a planned change is for. Every planned change has a role.
+func (h *hosts) of(c plan.Change) *end { return h.roles[c.Role] }
 
 // allowed names the hosts that may be changed.
 func (h *hosts) allowed() string {
@@ -77,7 +83,7 @@ func (h *hosts) bring(ctx context.Context, c config) error {
 	for _, e := range []*end{h.near, h.far} {
 		want := map[string]string{}
 		for _, ch := range c {
-			if h.find(ch.Host) == e {
+			if h.of(ch) == e {
 				want[ch.Tunable] = ch.To
 			}
 		}
@@ -129,21 +135,25 @@ func (e *end) bring(ctx context.Context, want map[string]string) error {
 	if err := e.changes.Apply(ctx, e.set, settings); err != nil {
 		return err
 	}
+	if e.live == nil {
+		e.live = map[string]string{}
+	}
 	for _, s := range settings {
 		e.live[s.Tunable] = s.Value
 	}
 	return nil
 }
 
-// facts gives both hosts' facts as they are now.
-func (h *hosts) current(ctx context.Context) (near, far *host.Facts, err error) {
-	if near, err = h.near.refreshed(ctx); err != nil {
+// current gives the sender's and the receiver's facts as they are now, nil where a
+// host does not tell.
+func (h *hosts) current(ctx context.Context) (sender, receiver *host.Facts, err error) {
+	if sender, err = h.roles[plan.Sender].refreshed(ctx); err != nil {
 		return nil, nil, err
 	}
-	if far, err = h.far.refreshed(ctx); err != nil {
+	if receiver, err = h.roles[plan.Receiver].refreshed(ctx); err != nil {
 		return nil, nil, err
 	}
-	return near, far, nil
+	return sender, receiver, nil
 }
 
 func (e *end) refreshed(ctx context.Context) (*host.Facts, error) {
@@ -158,22 +168,43 @@ func (e *end) refreshed(ctx context.Context) (*host.Facts, error) {
 	return facts, nil
 }
 
+// revertWithin is how long one host has to put everything back.
+const revertWithin = 10 * time.Second
+
 // end closes both change sets: confirmed sets stay, all others are reverted,
-// also when ctx has ended, since that is how Ctrl-C arrives.
+// also when ctx has ended, since that is how Ctrl-C arrives. Both hosts are asked
+// at the same time, each with a deadline of its own: one that hangs does not keep
+// the other from its way back.
 func (h *hosts) end(ctx context.Context, kept bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	var failed error
-	for _, e := range []*end{h.near, h.far} {
+	ends := []*end{h.near, h.far}
+	failed := make([]error, len(ends))
+	var reverting sync.WaitGroup
+	for i, e := range ends {
 		if e.set == "" || (kept && len(e.live) > 0) {
 			continue
 		}
-		if _, err := e.changes.Revert(ctx, e.set); err != nil {
-			failed = errors.Join(failed, fmt.Errorf(
-				"%w: revert change set %s on %s: %w (it reverts by itself within %v)", ErrNotUndone, e.set, e.name, err, confirmWithin))
-		}
+		reverting.Go(func() {
+			if err := e.revert(context.WithoutCancel(ctx)); !kept { // else the set is empty: nothing of it is left to undo
+				failed[i] = err
+			}
+		})
 	}
-	return failed
+	reverting.Wait()
+	return errors.Join(failed...)
+}
+
+func (e *end) revert(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, revertWithin)
+	defer cancel()
+	_, err := e.changes.Revert(ctx, e.set)
+	if err == nil {
+		return nil
+	}
+	otherwise := fmt.Sprintf("it reverts by itself within %v", confirmWithin)
+	if e.confirming {
+		otherwise = fmt.Sprintf("it had been asked to keep it, so it may not revert by itself: run fullbore revert %s there", e.set)
+	}
+	return fmt.Errorf("%w: revert change set %s on %s: %w (%s)", ErrNotUndone, e.set, e.name, err, otherwise)
 }
 
 // config is a set of changes to both hosts; a later change of the same tunable
@@ -184,7 +215,7 @@ type config []plan.Change
 func (c config) with(changes []plan.Change) config {
 	out := slices.Clone(c)
 	for _, ch := range changes {
-		i := slices.IndexFunc(out, func(o plan.Change) bool { return o.Host == ch.Host && o.Tunable == ch.Tunable })
+		i := slices.IndexFunc(out, func(o plan.Change) bool { return nameOf(o) == nameOf(ch) })
 		if i < 0 {
 			out = append(out, ch)
 			continue
@@ -198,5 +229,16 @@ func (c config) with(changes []plan.Change) config {
 
 // without gives the configuration less one change.
 func (c config) without(ch plan.Change) config {
-	return slices.DeleteFunc(slices.Clone(c), func(o plan.Change) bool { return o.Host == ch.Host && o.Tunable == ch.Tunable })
+	return slices.DeleteFunc(slices.Clone(c), func(o plan.Change) bool { return nameOf(o) == nameOf(ch) })
 }
+
+// same says whether two configurations set the same.
+func (c config) same(other config) bool {
+	has := func(ch plan.Change) bool {
+		return slices.ContainsFunc(other, func(o plan.Change) bool { return nameOf(o) == nameOf(ch) && o.To == ch.To })
+	}
+	return len(c) == len(other) && !slices.ContainsFunc(c, func(ch plan.Change) bool { return !has(ch) })
+}
+
+// nameOf says which tunable of which host a change sets.
+func nameOf(c plan.Change) string { return string(c.Role) + " " + c.Tunable }

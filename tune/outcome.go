@@ -15,57 +15,25 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// prove measures before and after again, interleaved, until the confidence
-// interval of the gain excludes that there is none, and writes both down. It gives
-// the candidate that stands: what cannot be proven within the budget is put back.
-func (t *tuning) prove(ctx context.Context, baseline, best *candidate) (proven *candidate, err error) {
-	t.fill(baseline, baseline)
-	if len(best.config) == 0 {
-		return baseline, nil
-	}
-	for {
-		if min(len(baseline.readings), len(best.readings)) >= 2 {
-			if gain := stat.Ratio(baseline.goodputs(), best.goodputs()); gain.Low > 1 {
-				t.fill(baseline, best)
-				return best, nil
-			}
-		}
-		next := best
-		if len(baseline.readings) < len(best.readings) {
-			next = baseline
-		}
-		if len(next.readings) >= maxProof || !t.meter.affords(1) {
-			break
-		}
-		t.o.Watch.Phase("measure before and after again, until the gain is certain")
-		if err := t.measure(ctx, next); err != nil {
-			return nil, err
-		}
-		t.o.Watch.Result(next.readings[len(next.readings)-1].goodput.String())
-	}
-	t.putBack(best.config, "not proven: "+describeEffect(baseline, best, stat.Undecided))
-	return baseline, nil
-}
-
-// maxProof is how many runs of each side a proof may take; more only find
-// differences that no user would notice.
-const maxProof = 8
-
 // keep leaves the hosts with the best configuration, confirmed.
 func (t *tuning) keep(ctx context.Context, best *candidate) error {
 	if err := t.hosts.bring(ctx, best.config); err != nil {
 		return err
 	}
-	diagnosis, err := t.diagnose(ctx, best)
+	in, err := t.input(ctx, best)
 	if err != nil {
 		return err
 	}
 	if len(best.config) > 0 {
-		t.result.Remaining = &diagnosis.Verdict
+		t.result.Remaining = &in.Diagnosis.Verdict
 	}
-	t.adviseFinding(diagnosis.Verdict)
+	t.adviseFinding(in.Diagnosis.Verdict)
 	for _, ch := range best.config {
 		t.result.Kept = append(t.result.Kept, t.outcome(ch, ""))
+		// What brought nothing by itself may be kept together with others.
+		t.result.PutBack = slices.DeleteFunc(t.result.PutBack, func(o Outcome) bool {
+			return o.Host == ch.Host && o.Tunable == ch.Tunable && o.To == ch.To
+		})
 	}
 	if t.o.Apply == ApplyNone {
 		return nil
@@ -85,6 +53,7 @@ func (t *tuning) keep(ctx context.Context, best *candidate) error {
 // keeps it until then: the gain is proven, and what stands in the way is for its
 // administrator to settle.
 func (t *tuning) confirm(ctx context.Context, e *end) error {
+	e.confirming = true
 	kept := ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set, Persisted: t.o.Apply == ApplyPersist}
 	refused := e.changes.Confirm(ctx, e.set, kept.Persisted)
 	if refused != nil && kept.Persisted && ctx.Err() == nil {
@@ -106,8 +75,8 @@ func (t *tuning) confirm(ctx context.Context, e *end) error {
 }
 
 // describe is the end of a dry run: the plan becomes advice.
-func (t *tuning) describe(ctx context.Context, baseline *candidate) error {
-	in, err := t.input(ctx, baseline)
+func (t *tuning) describe(ctx context.Context) error {
+	in, err := t.input(ctx, t.baseline)
 	if err != nil {
 		return err
 	}
@@ -118,9 +87,9 @@ func (t *tuning) describe(ctx context.Context, baseline *candidate) error {
 // adviseAll makes advice of all that is planned.
 func (t *tuning) adviseAll(in plan.Input) {
 	t.adviseUnseen(in)
-	p := plan.Make(in)
+	p := t.mind.plan(in)
 	for _, step := range p.Steps {
-		t.adviseStep(step, func(string) bool { return true })
+		t.adviseStep(step, func(plan.Change) bool { return true })
 	}
 	for _, note := range p.Notes {
 		t.advise(Advice{Says: note})
@@ -128,16 +97,11 @@ func (t *tuning) adviseAll(in plan.Input) {
 	t.adviseFinding(in.Diagnosis.Verdict)
 }
 
-// fill writes both figures and the gain into the result.
+// fill writes both figures into the result; there is a gain once one is proven.
 func (t *tuning) fill(before, after *candidate) {
 	r := t.result
 	r.Before, r.After = before.figure(), after.figure()
 	r.Latency = LatencyPair{milliseconds(before.latency()), milliseconds(after.latency())}
-	r.Gain, r.GainCI95 = 1, [2]float64{1, 1}
-	if before != after {
-		ratio := stat.Ratio(before.goodputs(), after.goodputs())
-		r.Gain, r.GainCI95 = ratio.Gain, [2]float64{ratio.Low, ratio.High}
-	}
 }
 
 func (c *candidate) figure() Figure {
@@ -153,7 +117,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // outcome reports one change.
 func (t *tuning) outcome(ch plan.Change, effect string) Outcome {
 	if effect == "" {
-		effect = t.effects[ch.Host+" "+ch.Tunable]
+		effect = t.effects[nameOf(ch)]
 	}
 	if effect == "" {
 		effect = fmt.Sprintf("%s before, %s after", t.result.Before.Goodput, t.result.After.Goodput)
@@ -163,7 +127,7 @@ func (t *tuning) outcome(ch plan.Change, effect string) Outcome {
 
 // effectOf remembers what a change was measured to do.
 func (t *tuning) effectOf(ch plan.Change, effect string) {
-	t.effects[ch.Host+" "+ch.Tunable] = effect
+	t.effects[nameOf(ch)] = effect
 }
 
 // putBack records changes that were tried and not kept.
@@ -182,20 +146,21 @@ func (t *tuning) advise(a Advice) {
 
 // adviseStep turns a step that tune does not make into commands for the
 // administrators of those of its hosts that may be advised.
-func (t *tuning) adviseStep(step plan.Step, may func(host string) bool) {
-	changes := map[string][]plan.Change{}
-	var order []string
+func (t *tuning) adviseStep(step plan.Step, may func(plan.Change) bool) {
+	changes := map[*end][]plan.Change{}
+	var order []*end
 	for _, ch := range step.Changes {
-		if !may(ch.Host) {
+		e := t.hosts.of(ch)
+		if !may(ch) {
 			continue
 		}
-		if changes[ch.Host] == nil {
-			order = append(order, ch.Host)
+		if changes[e] == nil {
+			order = append(order, e)
 		}
-		changes[ch.Host] = append(changes[ch.Host], ch)
+		changes[e] = append(changes[e], ch)
 	}
-	for _, name := range order {
-		todo := format.Advise(t.hosts.find(name).facts, changes[name])
+	for _, e := range order {
+		todo := format.Advise(e.facts, changes[e])
 		says := "to " + step.Idea + ", its administrator is to "
 		switch {
 		case len(todo.ByHand) == 0:
@@ -208,13 +173,20 @@ func (t *tuning) adviseStep(step plan.Step, may func(host string) bool) {
 		if step.Predicted > 0 {
 			says += fmt.Sprintf(" (predicted: %s)", step.Predicted)
 		}
-		t.advise(Advice{Host: name, Says: says, Commands: todo.Commands})
+		t.advise(Advice{Host: e.name, Says: says, Commands: todo.Commands})
 	}
 }
 
+// adviseUntried says that the budget ended before a planned step was tried.
+func (t *tuning) adviseUntried(step plan.Step) {
+	t.advise(Advice{Says: fmt.Sprintf("not tried, as what is left of the budget of %v does not pay for trying it and for proving that it helps: %s%s; a larger --budget does",
+		t.o.Budget, step.Idea, describeChanges(step.Changes))})
+}
+
 // adviseUnseen tells the administrator of a far end that does not tell its
-// settings what to raise, when the verdict says that it is the limit (S1: "tell
-// the user that the maximum is too small").
+// settings what to raise, when the verdict says that it is the limit ("tell the
+// user that the maximum is too small", as the article on California and the UK
+// asks).
 func (t *tuning) adviseUnseen(in plan.Input) {
 	receive, send := plan.Unseen(in)
 	var name string
@@ -254,9 +226,6 @@ func describeChanges(changes []plan.Change) string {
 
 // describeEffect says what a candidate did against another, in rates.
 func describeEffect(old, fresh *candidate, verdict stat.Decision) string {
-	if len(fresh.readings) == 0 {
-		return "not measured: the budget is spent"
-	}
 	from, to := old.goodput(), fresh.goodput()
 	switch verdict {
 	case stat.Better:
@@ -264,5 +233,5 @@ func describeEffect(old, fresh *candidate, verdict stat.Decision) string {
 	case stat.Worse:
 		return fmt.Sprintf("hurts: %s -> %s", from, to)
 	}
-	return fmt.Sprintf("no measurable difference: %s -> %s", from, to)
+	return fmt.Sprintf("no difference that can be measured: %s -> %s", from, to)
 }

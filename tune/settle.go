@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
@@ -14,30 +15,29 @@ import (
 // where a change can be tried at all.
 const settleShare = 0.2
 
+func (t *tuning) trialShare() time.Duration {
+	return time.Duration(settleShare * float64(t.meter.Left()))
+}
+
 // settle diagnoses the path as it was found, with trials where the verdict is in
 // doubt. What is tried later is diagnosed without.
 func (t *tuning) settle(ctx context.Context, c *candidate) (diagnose.Diagnosis, error) {
-	e, err := t.evidence(ctx, c.median().transfer)
+	e, err := t.evidence(ctx, c.typical())
 	if err != nil {
 		return diagnose.Diagnosis{}, err
 	}
-	d, spent, err := examine.Settle(ctx, t.far, e, t.meter.part(settleShare), t.o.Watch)
-	t.meter.spend(spent)
+	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.mind.diagnose)
 	c.trials = e.Trials
 	return d, err
 }
 
 // evidence is a transfer with the path and both hosts as they are now.
 func (t *tuning) evidence(ctx context.Context, transfer *bulk.Result) (*diagnose.Evidence, error) {
-	near, far, err := t.hosts.current(ctx)
+	sender, receiver, err := t.hosts.current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &diagnose.Evidence{Direction: t.o.Direction, Path: t.path, Transfer: transfer, SenderHost: near, ReceiverHost: far}
-	if t.o.Direction == bulk.Reverse {
-		e.SenderHost, e.ReceiverHost = far, near
-	}
-	return e, nil
+	return &diagnose.Evidence{Direction: t.o.Direction, Path: t.path, Transfer: transfer, SenderHost: sender, ReceiverHost: receiver}, nil
 }
 
 // plannable is what a plan is made from.
@@ -60,8 +60,7 @@ func (t *tuning) explain(ctx context.Context, transfer *bulk.Result, failed erro
 		return // the failure of the transfer says enough
 	}
 	e.Failed = failed.Error()
-	d, spent, err := examine.Settle(ctx, t.far, e, t.meter.part(settleShare), t.o.Watch)
-	t.meter.spend(spent)
+	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.mind.diagnose)
 	if err != nil {
 		return
 	}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -22,6 +25,7 @@ type hole struct {
 
 func (h *hole) Transfer(_ context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
 	h.specs = append(h.specs, spec)
+	time.Sleep(spec.Omit + spec.Duration)
 	send := bulk.Stream{ID: 1, Sender: true, Samples: []bulk.Sample{{}}}
 	receive := bulk.Stream{ID: 1, Elapsed: spec.Duration}
 	r := &bulk.Result{Spec: spec, Client: bulk.End{Host: "a", Streams: []bulk.Stream{send}}}
@@ -38,7 +42,7 @@ func (h *hole) Transfer(_ context.Context, spec bulk.Spec, watch func(bulk.Progr
 // tuned is a tuning of two hosts that may both be changed.
 func tuned(far Far, budget time.Duration) *tuning {
 	o := Options{Direction: bulk.Forward, Streams: 1, Budget: budget, Watch: silent{}}
-	hosts := &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}
+	hosts := pair(bulk.Forward, newEnd("a", &book{}), newEnd("b", &book{}))
 	for _, e := range []*end{hosts.near, hosts.far} {
 		e.refresh = func(context.Context) (*host.Facts, error) {
 			return &host.Facts{Name: e.name, OS: "linux", Version: "6.18.44", CanChange: true, Tunables: map[string]string{"net.ipv4.tcp_mtu_probing": "0"}}, nil
@@ -52,16 +56,19 @@ func tuned(far Far, budget time.Duration) *tuning {
 	rtt := path.RTT{Min: 20 * time.Millisecond, Median: 20 * time.Millisecond, Max: 20 * time.Millisecond, Count: 10}
 	return &tuning{
 		near: Near{}, far: far, o: o, hosts: hosts, path: &path.Estimate{RTT: rtt, Forward: way, Reverse: way},
-		meter: &meter{far: far, o: o, rtt: rtt.Median, way: way}, result: &Result{}, effects: map[string]string{},
+		meter: examine.NewMeter(far, rtt.Median, budget, o.Watch), result: &Result{}, effects: map[string]string{},
+		mind: mind{diagnose: diagnose.Diagnose, plan: plan.Make},
 	}
 }
 
 // Where not even the baseline can be measured, the reason is found all the same,
 // and what would help is advised, also on hosts that might be changed.
-func TestBaselineFails(t *testing.T) {
+func TestBaselineFails(t *testing.T) { synctest.Test(t, baselineFails) }
+
+func baselineFails(t *testing.T) {
 	far := &hole{}
 	tuning := tuned(far, time.Minute)
-	if _, err := tuning.baseline(t.Context()); err == nil {
+	if err := tuning.found(t.Context()); err == nil {
 		t.Fatal("a baseline of a path that carries nothing")
 	}
 	r := tuning.result
@@ -73,33 +80,32 @@ func TestBaselineFails(t *testing.T) {
 	}) {
 		t.Errorf("advice %+v", r.Advice)
 	}
-	if trial := far.specs[1]; tuning.meter.spent < trial.Omit+trial.Duration || tuning.meter.bytes == 0 {
-		t.Errorf("spent %v and %d bytes, the trial is not among them", tuning.meter.spent, tuning.meter.bytes)
+	trial, spent := far.specs[1], tuning.meter.Spent()
+	if spent.Time < trial.Omit+trial.Duration || spent.Bytes == 0 {
+		t.Errorf("spent %+v, the trial is not among them", spent)
 	}
 }
 
 // Trials take their part of what is left of the budget, and no more.
-func TestSettleBudget(t *testing.T) {
-	far := &hole{}
-	tuning := tuned(far, 11*time.Second) // a fifth of it is a little more than a trial takes
-	e, err := tuning.evidence(t.Context(), &bulk.Result{
-		Spec:   bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second},
-		Client: bulk.End{Streams: []bulk.Stream{{ID: 1, Sender: true}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestSettleBudget(t *testing.T) { synctest.Test(t, settleBudget) }
+
+func settleBudget(t *testing.T) {
 	for _, test := range []struct {
-		spent  time.Duration
+		budget time.Duration
 		trials int
-	}{{0, 1}, {3 * time.Second, 0}, {time.Hour, 0}} {
-		far.specs, tuning.meter.spent = nil, test.spent
-		c := &candidate{readings: []reading{{transfer: e.Transfer}}}
+	}{{12 * time.Second, 1}, {9 * time.Second, 0}, {0, 0}} {
+		far := &hole{}
+		tuning := tuned(far, test.budget) // a fifth of 12 s is a little more than a trial takes
+		transfer := &bulk.Result{
+			Spec:   bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second},
+			Client: bulk.End{Streams: []bulk.Stream{{ID: 1, Sender: true}}},
+		}
+		c := &candidate{readings: []reading{{transfer: transfer}}}
 		if _, err := tuning.settle(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		if len(far.specs) != test.trials || len(c.trials) != test.trials {
-			t.Errorf("%d trials, %d kept, with %v of 11s spent: want %d", len(far.specs), len(c.trials), test.spent, test.trials)
+			t.Errorf("%d trials, %d kept, of a budget of %v: want %d", len(far.specs), len(c.trials), test.budget, test.trials)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -48,7 +49,7 @@ type Options struct {
 	Streams   int            // TCP connections of each transfer
 	Budget    time.Duration  // of test traffic, over all transfers
 	Apply     Mode
-	DryRun    bool // change nothing at all: measure once, diagnose and plan
+	DryRun    bool // change nothing at all: measure, diagnose and plan
 	Watch     examine.Watcher
 }
 
@@ -56,8 +57,8 @@ type Options struct {
 // path, each long enough to leave slow start.
 const DefaultBudget = 90 * time.Second
 
-// MinBudget is what two transfers and a verdict need on a short path.
-const MinBudget = 10 * time.Second
+// MinBudget is what a baseline, one try and its proof need on a short path.
+const MinBudget = 15 * time.Second
 
 // confirmWithin is the dead man's deadline of both change sets: longer than any
 // single transfer with its set-up, so that only a dead tune reaches it.
@@ -74,6 +75,7 @@ type Result struct {
 	After       Figure            `json:"after"`
 	Gain        float64           `json:"gain"` // factor on goodput
 	GainCI95    [2]float64        `json:"gain_ci95"`
+	Proof       *Proof            `json:"proof,omitempty"`     // what the runs said that were made to prove the gain; without, no change came so far
 	Verdict     diagnose.Finding  `json:"verdict"`             // of the path as it was found
 	Remaining   *diagnose.Finding `json:"remaining,omitempty"` // what limits now, if changes were kept
 	Apply       Mode              `json:"apply"`               // what became of the kept changes; none: proven, then put back
@@ -153,7 +155,21 @@ var ErrBudget = errors.New("budget is too small")
 // both hosts are as they were, unless the error wraps ErrNotUndone; the result then
 // holds what was measured.
 func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
-	t := &tuning{near: near, far: far, o: o, effects: map[string]string{}, result: &Result{
+	return run(ctx, near, far, o, mind{examine.Probe, diagnose.Diagnose, plan.Make, plan.Double, plan.Needs})
+}
+
+// mind is what tune thinks with. Tests put another in its place, to see what tune
+// decides on paths of which the truth is known.
+type mind struct {
+	probe    func(context.Context, examine.Far, bulk.Direction) (*path.Estimate, error)
+	diagnose func(*diagnose.Evidence) diagnose.Diagnosis
+	plan     func(plan.Input) *plan.Plan
+	double   func(plan.Step, plan.Input) *plan.Step
+	needs    func(h *host.Facts, c, other plan.Change) bool
+}
+
+func run(ctx context.Context, near Near, far Far, o Options, m mind) (*Result, error) {
+	t := &tuning{near: near, far: far, o: o, mind: m, effects: map[string]string{}, result: &Result{
 		Schema: ResultSchema, Direction: o.Direction, Apply: o.Apply,
 		Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
 	}}
@@ -174,20 +190,25 @@ func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
 // nothingKept is the result of a tuning that ended early: what was measured
 // before, and no claim about after.
 func (r *Result) nothingKept() {
-	r.Kept, r.ChangeSets, r.Remaining = []Outcome{}, nil, nil
+	r.Kept, r.ChangeSets, r.Remaining, r.Proof = []Outcome{}, nil, nil, nil
 	r.After, r.Latency.After, r.Gain, r.GainCI95 = r.Before, r.Latency.Before, 1, [2]float64{1, 1}
 }
 
 // tuning is one run of the loop.
 type tuning struct {
-	near   Near
-	far    Far
-	o      Options
-	hosts  *hosts
-	meter  *meter
-	path   *path.Estimate
-	result *Result
-	// effects of single changes, as leave-one-out measured them, by host and tunable
+	near     Near
+	far      Far
+	o        Options
+	mind     mind
+	hosts    *hosts
+	path     *path.Estimate
+	meter    *examine.Meter // nil until the path is probed
+	reserve  time.Duration  // of the budget, that must be left for what comes later
+	proving  time.Duration  // the part of it that is for the proof
+	baseline *candidate
+	known    []*candidate // every configuration that was thought of
+	result   *Result
+	// effects of single changes, as leave-one-out measured them, by nameOf
 	effects map[string]string
 }
 
@@ -198,7 +219,10 @@ func (t *tuning) run(ctx context.Context) (err error) {
 	}
 	// Whatever goes wrong from here on, and however: both hosts as they were.
 	defer func() {
-		t.result.TestSeconds, t.result.TestBytes = t.meter.spent.Seconds(), t.meter.bytes
+		if t.meter != nil {
+			spent := t.meter.Spent()
+			t.result.TestSeconds, t.result.TestBytes = spent.Time.Seconds(), spent.Bytes
+		}
 		if undo := t.hosts.end(ctx, err == nil && t.o.Apply != ApplyNone); undo != nil {
 			err = errors.Join(err, undo)
 		}
@@ -207,21 +231,20 @@ func (t *tuning) run(ctx context.Context) (err error) {
 	if err := t.probe(ctx); err != nil {
 		return err
 	}
-	baseline, err := t.baseline(ctx)
-	if err != nil {
+	if err := t.found(ctx); err != nil {
 		return err
 	}
 	if t.o.DryRun {
-		return t.describe(ctx, baseline)
+		return t.describe(ctx)
 	}
-	best, err := t.climb(ctx, baseline)
+	best, err := t.climb(ctx)
 	if err != nil {
 		return err
 	}
 	if best, err = t.leaveOneOut(ctx, best); err != nil {
 		return err
 	}
-	if best, err = t.prove(ctx, baseline, best); err != nil {
+	if best, err = t.prove(ctx, best); err != nil {
 		return err
 	}
 	return t.keep(ctx, best)
@@ -230,23 +253,12 @@ func (t *tuning) run(ctx context.Context) (err error) {
 // meet learns who both hosts are and what may be changed.
 func (t *tuning) meet(ctx context.Context) error {
 	t.o.Watch.Phase("look at both hosts")
-	nearFacts, err := t.near.Facts(ctx)
+	here, there, err := examine.Meet(ctx, t.near.Facts, t.far)
 	if err != nil {
-		return fmt.Errorf("collect facts of this host: %w", err)
+		return err
 	}
-	farFacts, err := t.far.Facts(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		farFacts = nil // it only measures: that is allowed
-	}
-	t.hosts = newHosts(t.near, nearFacts, t.far, farFacts)
-	t.meter = &meter{far: t.far, o: t.o}
-	sender, receiver := t.hosts.near, t.hosts.far
-	if t.o.Direction == bulk.Reverse {
-		sender, receiver = receiver, sender
-	}
+	t.hosts = newHosts(t.o.Direction, t.near, here, t.far, there)
+	sender, receiver := t.hosts.roles[plan.Sender], t.hosts.roles[plan.Receiver]
 	t.result.From, t.result.To = sender.name, receiver.name
 	t.o.Watch.Result(fmt.Sprintf("%s sends to %s; changes allowed on %s", sender.name, receiver.name, t.hosts.allowed()))
 	return nil
@@ -255,14 +267,13 @@ func (t *tuning) meet(ctx context.Context) error {
 // probe measures the path itself.
 func (t *tuning) probe(ctx context.Context) error {
 	t.o.Watch.Phase("probe the path")
-	estimate, err := examine.Probe(ctx, t.far, t.o.Direction)
+	estimate, err := t.mind.probe(ctx, t.far, t.o.Direction)
 	if err != nil {
 		return err
 	}
 	t.path, t.result.Path = estimate, estimate
-	t.meter.rtt = estimate.RTT.Median
+	t.meter = examine.NewMeter(t.far, t.rtt(), t.o.Budget, t.o.Watch)
 	way := t.way()
-	t.meter.way = way
 	t.o.Watch.Result(fmt.Sprintf("RTT %s, capacity %s, MTU %s, bandwidth-delay product %s",
 		unit.Milliseconds(estimate.RTT.Min), way.Capacity, way.MTU, estimate.BDP(way)))
 	return nil
@@ -270,3 +281,18 @@ func (t *tuning) probe(ctx context.Context) error {
 
 // way is the direction of the path that is being tuned.
 func (t *tuning) way() path.Direction { return *t.path.Way(t.o.Direction == bulk.Reverse) }
+
+// rtt is the path's round-trip time.
+func (t *tuning) rtt() time.Duration { return t.path.RTT.Median }
+
+// candidate gives the configuration with everything that was measured of it.
+func (t *tuning) candidate(c config) *candidate {
+	for _, known := range t.known {
+		if known.config.same(c) {
+			return known
+		}
+	}
+	fresh := &candidate{config: c}
+	t.known = append(t.known, fresh)
+	return fresh
+}

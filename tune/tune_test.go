@@ -15,8 +15,10 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/host/collector"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -65,18 +67,20 @@ func (b *book) Revert(ctx context.Context, id string) (*change.Set, error) {
 func (b *book) List(context.Context) ([]change.Set, error) { return nil, nil }
 
 func newEnd(name string, b *book) *end {
-	return &end{name: name, facts: &host.Facts{Name: name}, changes: b, live: map[string]string{}}
+	return &end{name: name, facts: &host.Facts{Name: name, OS: "linux"}, changes: b}
 }
 
+// set is a change of the sender a or the receiver b.
 func set(host, tunable, to string) plan.Change {
-	return plan.Change{Host: host, Tunable: tunable, From: "1", To: to}
+	role := map[string]plan.Role{"a": plan.Sender, "b": plan.Receiver}[host]
+	return plan.Change{Role: role, Host: host, Tunable: tunable, From: "1", To: to}
 }
 
 // Both hosts are brought to just what a configuration says, with no call more
 // than that takes.
 func TestHostsBring(t *testing.T) {
 	near, far := &book{}, &book{}
-	h := &hosts{near: newEnd("a", near), far: newEnd("b", far)}
+	h := pair(bulk.Forward, newEnd("a", near), newEnd("b", far))
 	for _, c := range []config{
 		nil,
 		{set("b", "rmem", "2")},
@@ -116,7 +120,7 @@ func TestHostsEnd(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			near, far := &book{fails: test.nearFails}, &book{}
-			h := &hosts{near: newEnd("a", near), far: newEnd("b", far)}
+			h := pair(bulk.Forward, newEnd("a", near), newEnd("b", far))
 			if err := h.bring(t.Context(), config{set("a", "wmem", "2"), set("b", "rmem", "2")}); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +138,7 @@ func TestHostsEnd(t *testing.T) {
 // A set that is left empty, because nothing in it helped, is not kept.
 func TestHostsEndEmpty(t *testing.T) {
 	near := &book{}
-	h := &hosts{near: newEnd("a", near), far: newEnd("b", &book{})}
+	h := pair(bulk.Forward, newEnd("a", near), newEnd("b", &book{}))
 	for _, c := range []config{{set("a", "wmem", "2")}, nil} {
 		if err := h.bring(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -150,12 +154,12 @@ func TestHostsEndEmpty(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	var c config
-	c = c.with([]plan.Change{{Host: "b", Tunable: "rmem", From: "1", To: "2", Why: "BDP"}})
-	c = c.with([]plan.Change{{Host: "a", Tunable: "wmem", From: "1", To: "2"}})
-	c = c.with([]plan.Change{{Host: "b", Tunable: "rmem", From: "2", To: "4", Why: "it helped"}})
+	c = c.with([]plan.Change{{Role: plan.Receiver, Host: "b", Tunable: "rmem", From: "1", To: "2", Why: "BDP"}})
+	c = c.with([]plan.Change{{Role: plan.Sender, Host: "a", Tunable: "wmem", From: "1", To: "2"}})
+	c = c.with([]plan.Change{{Role: plan.Receiver, Host: "b", Tunable: "rmem", From: "2", To: "4", Why: "it helped"}})
 	want := config{
-		{Host: "b", Tunable: "rmem", From: "1", To: "4", Why: "BDP; it helped"},
-		{Host: "a", Tunable: "wmem", From: "1", To: "2"},
+		{Role: plan.Receiver, Host: "b", Tunable: "rmem", From: "1", To: "4", Why: "BDP; it helped"},
+		{Role: plan.Sender, Host: "a", Tunable: "wmem", From: "1", To: "2"},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Errorf("with (-want +got):\n%s", d)
@@ -198,8 +202,20 @@ func candidateOf(rates ...unit.Rate) *candidate {
 	return c
 }
 
-// A comparison takes as many runs as it needs, and no more than there are.
-func TestCompare(t *testing.T) {
+// at is a tuning of a path without delay, over which transfers come out as the far
+// end's script says.
+func at(far Far, budget time.Duration) *tuning {
+	o := Options{Direction: bulk.Forward, Streams: 1, Budget: budget, Watch: silent{}}
+	t := &tuning{
+		o: o, path: &path.Estimate{}, meter: examine.NewMeter(far, 0, budget, silent{}),
+		hosts: pair(bulk.Forward, newEnd("a", &book{}), newEnd("b", &book{})), result: &Result{}, effects: map[string]string{},
+	}
+	t.baseline = t.candidate(nil)
+	return t
+}
+
+// A contest takes as many runs as it needs, and no more than there are.
+func TestContest(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		old    []unit.Rate // measured already
@@ -209,25 +225,30 @@ func TestCompare(t *testing.T) {
 		runs   int
 	}{
 		{"ten times as much takes one run", []unit.Rate{100, 101}, []unit.Rate{1000}, time.Hour, stat.Better, 1},
+		{"a little more than three times as much, too", []unit.Rate{100, 101}, []unit.Rate{304}, time.Hour, stat.Better, 1},
+		{"three times as much takes another", []unit.Rate{100, 101}, []unit.Rate{303, 304}, time.Hour, stat.Better, 2},
 		{"a tenth takes two: one may have gone astray", []unit.Rate{100, 101}, []unit.Rate{10, 10}, time.Hour, stat.Worse, 2},
-		{"after steady runs one shows that there is more", []unit.Rate{100, 101}, []unit.Rate{200, 201}, time.Hour, stat.Better, 1},
-		{"the same is found to be the same", []unit.Rate{1000, 1001}, []unit.Rate{1000, 1001, 1001, 1000}, time.Hour, stat.Same, 2},
-		{"noise is not taken for a gain", []unit.Rate{80, 120}, []unit.Rate{90, 125, 100, 85, 110, 95, 105, 100}, time.Hour, stat.Same, 8},
-		{"one run that went astray does not hide a fourfold gain", []unit.Rate{204, 203, 205, 120, 204}, []unit.Rate{60, 940, 950, 945, 930}, time.Hour, stat.Better, 5},
-		{"without budget what is not proven is not kept", []unit.Rate{100, 130}, []unit.Rate{120}, 0, stat.Undecided, 0},
+		{"a lone run is not enough, however steady the other side", []unit.Rate{100, 101}, []unit.Rate{200, 201}, time.Hour, stat.Better, 2},
+		{"the same is found to be the same", []unit.Rate{1000, 1001}, []unit.Rate{1000, 1001}, time.Hour, stat.Same, 2},
+		{"too little to matter is the same", []unit.Rate{1000, 1000.1}, []unit.Rate{1010, 1010.1}, time.Hour, stat.Same, 2},
+		{"less is worse", []unit.Rate{1000, 1000.1}, []unit.Rate{900, 900.1}, time.Hour, stat.Worse, 2},
+		{"one run that went astray does not hide a gain", []unit.Rate{204, 203}, []unit.Rate{60, 310, 309, 204}, time.Hour, stat.Better, 4},
+		{"without budget nothing is decided", []unit.Rate{100, 130}, []unit.Rate{120}, 0, stat.Undecided, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			far := &scripted{rates: scale(test.fresh)}
-			o := Options{Direction: bulk.Forward, Budget: test.budget, Watch: silent{}}
-			tuning := &tuning{o: o, hosts: &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}, meter: &meter{far: far, o: o}}
-			got, err := tuning.compare(t.Context(), candidateOf(scale(test.old)...), &candidate{})
-			if err != nil {
-				t.Fatal(err)
+			tuning := at(far, test.budget)
+			fresh := tuning.candidate(config{set("b", "rmem", "2")})
+			old := tuning.baseline
+			old.readings = candidateOf(scale(test.old)...).readings
+			got, failed, err := tuning.contest(t.Context(), old, fresh, tuning.meter.Left(), choosing)
+			if err != nil || failed != nil {
+				t.Fatal(err, failed)
 			}
 			if got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
+				t.Errorf("got %s, want %s, of %v and %v", got, test.want, old.goodputs(), fresh.goodputs())
 			}
-			if runs := len(test.fresh) - len(far.rates); runs > test.runs || (test.runs < 8 && runs != test.runs && test.budget > 0) {
+			if runs := len(test.fresh) - len(far.rates); runs != test.runs {
 				t.Errorf("took %d runs, want %d", runs, test.runs)
 			}
 		})
@@ -243,12 +264,18 @@ func scale(rates []unit.Rate) []unit.Rate {
 	return out
 }
 
-// A failing path ends a comparison with the reason.
-func TestCompareFails(t *testing.T) {
-	o := Options{Direction: bulk.Forward, Budget: time.Hour, Watch: silent{}}
-	tuning := &tuning{o: o, hosts: &hosts{near: newEnd("a", &book{}), far: newEnd("b", &book{})}, meter: &meter{far: &scripted{}, o: o}}
-	if _, err := tuning.compare(t.Context(), &candidate{}, &candidate{}); err == nil || !strings.Contains(err.Error(), "the path is gone") {
+// A transfer that fails with a change makes that worse; one that fails without it
+// ends the tuning, with the reason.
+func TestContestFails(t *testing.T) {
+	tuning := at(&scripted{}, time.Hour)
+	fresh := tuning.candidate(config{set("b", "rmem", "2")})
+	if _, _, err := tuning.contest(t.Context(), tuning.baseline, fresh, time.Hour, choosing); err == nil || !strings.Contains(err.Error(), "the path is gone") {
 		t.Errorf("error %v, want the path's", err)
+	}
+	tuning.baseline.readings = candidateOf(100).readings
+	d, failed, err := tuning.contest(t.Context(), tuning.baseline, fresh, time.Hour, choosing)
+	if err != nil || d != stat.Worse || failed == nil || !strings.Contains(failed.Error(), "the path is gone") {
+		t.Errorf("%s, %v, error %v: want the change to be worse, as the path was gone", d, failed, err)
 	}
 }
 
@@ -288,18 +315,19 @@ func TestNothingKept(t *testing.T) {
 	}
 }
 
-// What cannot be proven is not what stands, and its evidence is not either.
+// What cannot be proven is not what stands.
 func TestProveUnproven(t *testing.T) {
-	o := Options{Direction: bulk.Forward, Watch: silent{}} // without budget
-	tuning := &tuning{o: o, effects: map[string]string{}, meter: &meter{o: o}, result: &Result{}}
-	baseline, best := candidateOf(100, 130), candidateOf(120, 125)
-	best.config = config{set("b", "rmem", "2")}
-	proven, err := tuning.prove(t.Context(), baseline, best)
-	if err != nil || proven != baseline {
+	tuning := at(&scripted{}, 0)
+	tuning.baseline.readings = candidateOf(100, 130).readings
+	best := tuning.candidate(config{set("b", "rmem", "2")})
+	best.readings = candidateOf(120, 125).readings
+	proven, err := tuning.prove(t.Context(), best)
+	if err != nil || proven != tuning.baseline {
 		t.Errorf("what stands is %+v, %v, want the baseline", proven, err)
 	}
-	if len(tuning.result.PutBack) != 1 || tuning.result.Gain != 1 {
-		t.Errorf("put back %v, gain %v: want the unproven change put back", tuning.result.PutBack, tuning.result.Gain)
+	r := tuning.result
+	if len(r.PutBack) != 1 || r.Proof != nil || !strings.HasPrefix(r.PutBack[0].Effect, "not proven: what was left of the budget") {
+		t.Errorf("put back %v, proof %v: want the unproven change put back", r.PutBack, r.Proof)
 	}
 }
 
@@ -320,11 +348,11 @@ func TestNextCountsOnNothingRejected(t *testing.T) {
 				Path: plan.Given(unit.Gbps, 100*time.Millisecond, 1500), Direction: bulk.Forward,
 				Sender: h, Receiver: h, Diagnosis: plan.Assumed(diagnose.ReceiverBuffer),
 			}
-			tuning := &tuning{hosts: &hosts{near: newEnd(h.Name, &book{}), far: newEnd("b", &book{})}, result: &Result{}}
+			tuning := &tuning{hosts: pair(bulk.Forward, newEnd(h.Name, &book{}), newEnd("b", &book{})), mind: mind{plan: plan.Make}, result: &Result{}}
 			var tried []plan.Step
 			for i, want := range []string{test.first, test.second} {
 				var step *plan.Step
-				if step, tried = tuning.next(in, tried); step == nil {
+				if step, tried, _ = tuning.next(in, tried); step == nil {
 					t.Fatalf("there is no step %d", i+1)
 				}
 				var changed []string
@@ -337,7 +365,7 @@ func TestNextCountsOnNothingRejected(t *testing.T) {
 			}
 			for range 10 {
 				var step *plan.Step
-				if step, tried = tuning.next(in, tried); step == nil {
+				if step, tried, _ = tuning.next(in, tried); step == nil {
 					return
 				}
 			}

@@ -1,0 +1,107 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/stat"
+)
+
+// leaveOneOut puts back every change that is not shown to be needed: one that does
+// nothing, or hurts, must not be kept for what others gain. The last one that was
+// added goes first: where the budget ends, what it was added to is left, which was
+// measured to be better than what came before.
+func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, error) {
+	if len(best.config) < 2 {
+		return best, nil
+	}
+	t.reserve = t.proving
+	changes := slices.Clone(best.config)
+	slices.Reverse(changes)
+	fresh := &candidate{config: best.config, steady: best.steady, steadyAt: best.steadyAt}
+	for i, ch := range changes {
+		if slices.ContainsFunc(best.config, func(o plan.Change) bool { return t.mind.needs(t.hosts.of(o).facts, o, ch) }) {
+			continue // it makes the room for what is kept
+		}
+		if len(best.config) == 1 { // that it is needed is the proof itself
+			break
+		}
+		t.o.Watch.Phase(fmt.Sprintf("do without: %s on %s", ch.Tunable, ch.Host))
+		less := t.candidate(best.config.without(ch))
+		needed, without, err := t.needed(ctx, less, best, fresh, t.share(len(changes)-i))
+		if err != nil {
+			return nil, err
+		}
+		if needed {
+			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), without.goodput()))
+			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", without.goodput()))
+			continue
+		}
+		effect := "not shown to be needed: the budget does not pay for runs without it"
+		if len(without.readings) > 0 {
+			effect = fmt.Sprintf("contributes nothing that can be measured: %s without it, %s with it", without.goodput(), best.goodput())
+		}
+		t.o.Watch.Result(effect)
+		t.putBack([]plan.Change{ch}, effect)
+		best, fresh = less, &candidate{config: less.config, readings: without.readings, steady: less.steady, steadyAt: less.steadyAt}
+	}
+	return best, nil
+}
+
+// needed says whether the best candidate is better than one with a change less,
+// and gives the runs without it that say so. Where both are tenfold apart, one run
+// without it says enough, and two where they are threefold apart; those may have
+// been measured before. Otherwise both are measured afresh: the runs for which the
+// best candidate was chosen favour it.
+func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allowance time.Duration) (needed bool, without *candidate, err error) {
+	least := t.meter.Left() - allowance
+	without = &candidate{config: less.config, steady: less.steady, steadyAt: less.steadyAt}
+	for {
+		if farBelow(less, best) {
+			return true, less, nil
+		}
+		// Another run of it helps only where the first one is far enough off.
+		spend, glance := t.timingOf(less, best, less), best.steady
+		if glance {
+			spend = t.glance(less, best)
+		}
+		if len(less.readings) > 1 || len(less.readings) == 1 && farApart(less, best) != stat.Better {
+			break
+		}
+		if t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
+			return false, without, nil
+		}
+		if err := t.measure(ctx, less, spend); err != nil {
+			if errors.Is(err, errTransfer) {
+				return true, less, nil
+			}
+			return false, nil, err
+		}
+		if !glance {
+			without.readings = append(without.readings, less.readings[len(less.readings)-1])
+		}
+	}
+	d, failed, err := t.contest(ctx, without, fresh, t.meter.Left()-least, keeping)
+	if err != nil || failed != nil {
+		return false, nil, errors.Join(err, failed)
+	}
+	less.readings = append(less.readings, without.readings...)
+	return d == stat.Better, without, nil
+}
+
+// farBelow says whether so few runs of one candidate are enough to show that
+// another is better.
+func farBelow(less, best *candidate) bool {
+	a, b := less.goodputs(), best.goodputs()
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return false
+	case len(a) == 1:
+		return slices.Min(b) > tenfold*a[0]
+	}
+	return slices.Min(b) > threefold*slices.Max(a)
+}

@@ -1,0 +1,396 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/plan"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// world is a path between two hosts of which the truth is known: what goodput each
+// setting makes, and how runs scatter about that. Its clock is that of the bubble
+// (testing/synctest) that it lives in.
+type world struct {
+	rng      *rand.Rand
+	rtt      time.Duration
+	found    float64 // goodput as found, bit/s
+	settings []setting
+	scatter  float64 // standard deviation of the logarithm of a run
+	drift    float64 // of the logarithm, from each run to the next
+	astray   float64 // share of runs that come out at a fifth to four fifths
+	beside   time.Duration
+
+	sender, receiver *simulatedHost
+	fault            fault
+	calls            int
+	runs             []measured
+	lastChanged      measured // the last of them that was not as found
+	least            float64  // the smallest gain that there is to find
+	traffic          time.Duration
+}
+
+// setting is one tunable of one host, which a plan would change.
+type setting struct {
+	role  plan.Role
+	name  string
+	gain  []float64 // factor on goodput at the planned value, and at each doubling of it
+	with  string    // another setting without which it does nothing
+	fails bool      // no transfer works with it
+}
+
+// measured is one transfer: the values that both hosts had, and what is true of them.
+type measured struct {
+	values string
+	truth  float64
+}
+
+// fault is what goes wrong: from the call of a number on, an end fails once, hangs,
+// or is dead.
+type fault struct {
+	at   int // 0: never
+	kind string
+	role plan.Role
+}
+
+var errInjected = errors.New("injected failure")
+
+// strike is asked at each call of an end whether that goes wrong.
+func (w *world) strike(ctx context.Context, role plan.Role, call string) error {
+	w.calls++
+	if w.fault.at == 0 || w.calls < w.fault.at || role != w.fault.role {
+		return nil
+	}
+	switch w.fault.kind {
+	case "fails":
+		w.fault.at = 0
+		return fmt.Errorf("%s: %w", call, errInjected)
+	case "lost": // see answer
+		return nil
+	case "hangs":
+		w.fault.at = 0
+		// The control API gives up by itself: peer's calls have their patience.
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(30 * time.Second):
+			return fmt.Errorf("%s: no answer: %w", call, errInjected)
+		}
+	}
+	select { // dead: it is found out after a while
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(5 * time.Second):
+		return fmt.Errorf("%s: %w: %w", call, peer.ErrLost, errInjected)
+	}
+}
+
+// answer is asked when a call of an end has done its work: its answer may be lost.
+func (w *world) answer(role plan.Role, call string) error {
+	if w.fault.kind != "lost" || w.fault.at == 0 || w.calls < w.fault.at || role != w.fault.role {
+		return nil
+	}
+	w.fault.at = 0
+	return fmt.Errorf("%s: its answer is lost: %w", call, errInjected)
+}
+
+// truth is the goodput that the present values make.
+func (w *world) truth() (rate float64, works bool) {
+	rate = w.found
+	for _, s := range w.settings {
+		level := w.end(s.role).level(s.name)
+		if level == 0 {
+			continue
+		}
+		if s.fails {
+			return 0, false
+		}
+		if s.with != "" && !w.present(s.with) {
+			continue
+		}
+		rate *= s.gain[min(level, len(s.gain))-1]
+	}
+	return rate, true
+}
+
+func (w *world) present(name string) bool {
+	return w.sender.level(name) > 0 || w.receiver.level(name) > 0
+}
+
+func (w *world) end(role plan.Role) *simulatedHost {
+	if role == plan.Sender {
+		return w.sender
+	}
+	return w.receiver
+}
+
+// far is the receiving end as tune sees it.
+type far struct{ *world }
+
+func (f far) Addr() netip.AddrPort { return netip.MustParseAddrPort("198.18.0.2:5201") }
+
+func (f far) OpenProbe(context.Context) (path.Ticket, error) { return path.Ticket{}, errInjected }
+
+func (f far) Observed(context.Context, string) (path.Observed, error) {
+	return path.Observed{}, errInjected
+}
+
+func (f far) Facts(ctx context.Context) (*host.Facts, error) { return f.receiver.Facts(ctx) }
+
+func (f far) Changes() change.Host { return f.receiver }
+
+func (f far) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+	w := f.world
+	began := time.Now()
+	defer func() { w.traffic += time.Since(began) }()
+	r := &bulk.Result{Spec: spec}
+	if err := w.strike(ctx, plan.Receiver, "transfer"); err != nil {
+		return r, err
+	}
+	truth, works := w.truth()
+	w.runs = append(w.runs, measured{w.values(), truth})
+	if now := w.runs[len(w.runs)-1]; now.values != "" {
+		w.lastChanged = now
+	}
+	rate := truth * math.Exp(w.scatter*w.rng.NormFloat64()+w.drift*float64(len(w.runs)))
+	if w.rng.Float64() < w.astray {
+		rate *= 0.2 + 0.6*w.rng.Float64()
+	}
+	took := w.beside + spec.Omit + spec.Duration
+	if !works {
+		took = w.beside + 4*time.Second
+	}
+	select {
+	case <-ctx.Done():
+		return r, context.Cause(ctx)
+	case <-time.After(took):
+	}
+	watch(bulk.Progress{At: spec.Omit + spec.Duration, Rate: unit.Rate(rate)})
+	send := bulk.Stream{ID: 1, Sender: true}
+	receive := bulk.Stream{ID: 1, Bytes: int64(rate / 8 * spec.Duration.Seconds()), Began: spec.Omit, Elapsed: spec.Duration}
+	r.Client.Streams, r.Server.Streams = []bulk.Stream{send}, []bulk.Stream{receive}
+	if !works {
+		r.Server.Streams[0].Bytes = 0
+		return r, errors.New("nothing arrived for 3s")
+	}
+	return r, nil
+}
+
+// values of both hosts that are not as found.
+func (w *world) values() string {
+	return w.sender.changed() + w.receiver.changed()
+}
+
+// simulatedHost is one host with its tunables and change sets. A set that is
+// neither renewed nor confirmed in time reverts by itself.
+type simulatedHost struct {
+	world   *world
+	role    plan.Role
+	name    string
+	mu      sync.Mutex
+	levels  map[string]int // 0: as found; 1: as planned; 2, 3, ...: doubled
+	applied map[string]bool
+	sets    map[string]*simulatedSet
+}
+
+type simulatedSet struct {
+	levels    map[string]int
+	deadline  time.Time
+	within    time.Duration
+	confirmed bool
+	closed    bool
+}
+
+func (h *simulatedHost) settle() {
+	for _, s := range h.sets {
+		if !s.confirmed && !s.closed && time.Now().After(s.deadline) {
+			h.undo(s)
+		}
+	}
+}
+
+func (h *simulatedHost) undo(s *simulatedSet) {
+	for name := range s.levels {
+		delete(h.levels, name)
+	}
+	s.closed = true
+}
+
+func (h *simulatedHost) level(name string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settle()
+	return h.levels[name]
+}
+
+// changed lists what is not as found.
+func (h *simulatedHost) changed() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settle()
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h.levels)) {
+		fmt.Fprintf(&all, "%s=%d ", name, h.levels[name])
+	}
+	return all.String()
+}
+
+func (h *simulatedHost) Facts(ctx context.Context) (*host.Facts, error) {
+	if err := h.world.strike(ctx, h.role, "facts"); err != nil {
+		return nil, err
+	}
+	f := &host.Facts{Name: h.name, OS: "linux", CanChange: true, Tunables: map[string]string{}}
+	for _, s := range h.world.settings {
+		if s.role == h.role {
+			f.Tunables[s.name] = fmt.Sprint(h.level(s.name))
+		}
+	}
+	return f, nil
+}
+
+func (h *simulatedHost) Begin(ctx context.Context, _ string, within time.Duration) (string, error) {
+	if err := h.world.strike(ctx, h.role, "begin"); err != nil {
+		return "", err
+	}
+	id := fmt.Sprint(len(h.sets) + 1)
+	h.sets[id] = &simulatedSet{levels: map[string]int{}, within: within, deadline: time.Now().Add(within)}
+	return id, h.world.answer(h.role, "begin")
+}
+
+// open gives an open set, renewed.
+func (h *simulatedHost) open(ctx context.Context, id, call string) (*simulatedSet, error) {
+	if err := h.world.strike(ctx, h.role, call); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settle()
+	s := h.sets[id]
+	if s.closed || s.confirmed {
+		return nil, fmt.Errorf("%s: %w", call, change.ErrClosed)
+	}
+	s.deadline = time.Now().Add(s.within)
+	return s, nil
+}
+
+func (h *simulatedHost) Apply(ctx context.Context, id string, settings []change.Setting) error {
+	s, err := h.open(ctx, id, "apply")
+	if err != nil {
+		return err
+	}
+	for _, set := range settings {
+		var level int
+		if _, err := fmt.Sscan(set.Value, &level); err != nil {
+			return err
+		}
+		s.levels[set.Tunable], h.levels[set.Tunable] = level, level
+		h.applied[set.Tunable+"="+set.Value] = true
+	}
+	return h.world.answer(h.role, "apply")
+}
+
+func (h *simulatedHost) PutBack(ctx context.Context, id string, tunables ...string) error {
+	s, err := h.open(ctx, id, "put back")
+	if err != nil {
+		return err
+	}
+	for _, name := range tunables {
+		delete(s.levels, name)
+		delete(h.levels, name)
+	}
+	return h.world.answer(h.role, "put back")
+}
+
+func (h *simulatedHost) Renew(ctx context.Context, id string) error {
+	_, err := h.open(ctx, id, "renew")
+	return err
+}
+
+func (h *simulatedHost) Confirm(ctx context.Context, id string, _ bool) error {
+	s, err := h.open(ctx, id, "confirm")
+	if err != nil {
+		return err
+	}
+	s.confirmed = true
+	return h.world.answer(h.role, "confirm")
+}
+
+func (h *simulatedHost) Revert(ctx context.Context, id string) (*change.Set, error) {
+	if err := h.world.strike(ctx, h.role, "revert"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.undo(h.sets[id])
+	return &change.Set{}, h.world.answer(h.role, "revert")
+}
+
+func (h *simulatedHost) List(context.Context) ([]change.Set, error) { return nil, nil }
+
+// newWorld gives a path on which nothing was changed yet.
+func newWorld(seed uint64) *world {
+	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), rtt: time.Millisecond, found: 100e6, beside: 20 * time.Millisecond}
+	w.sender = &simulatedHost{world: w, role: plan.Sender, name: "a", levels: map[string]int{}, applied: map[string]bool{}, sets: map[string]*simulatedSet{}}
+	w.receiver = &simulatedHost{world: w, role: plan.Receiver, name: "b", levels: map[string]int{}, applied: map[string]bool{}, sets: map[string]*simulatedSet{}}
+	return w
+}
+
+// mind plans each setting in turn, and knows nothing of the truth.
+func (w *world) mind() mind {
+	change := func(s setting, from, to int) plan.Change {
+		return plan.Change{Role: s.role, Host: w.end(s.role).name, Tunable: s.name, From: fmt.Sprint(from), To: fmt.Sprint(to), Why: "w", Source: "s"}
+	}
+	return mind{
+		probe: func(context.Context, examine.Far, bulk.Direction) (*path.Estimate, error) {
+			way := path.Direction{Capacity: path.Capacity{Rate: 100 * unit.Gbps, High: 100 * unit.Gbps}}
+			return &path.Estimate{RTT: path.RTT{Min: w.rtt, Median: w.rtt, Max: w.rtt}, Forward: way, Reverse: way}, nil
+		},
+		diagnose: func(*diagnose.Evidence) diagnose.Diagnosis {
+			return diagnose.Diagnosis{Verdict: diagnose.Finding{Cause: diagnose.Unknown}}
+		},
+		plan: func(in plan.Input) *plan.Plan {
+			p := &plan.Plan{}
+			tried := map[string]bool{}
+			for _, step := range in.Tried {
+				for _, c := range step.Changes {
+					tried[c.Tunable] = true
+				}
+			}
+			for _, s := range w.settings {
+				facts := map[plan.Role]*host.Facts{plan.Sender: in.Sender, plan.Receiver: in.Receiver}[s.role]
+				if facts.Tunables[s.name] == "0" && !tried[s.name] {
+					p.Steps = append(p.Steps, plan.Step{Idea: "set " + s.name, Changes: []plan.Change{change(s, 0, 1)}})
+				}
+			}
+			return p
+		},
+		double: func(step plan.Step, _ plan.Input) *plan.Step {
+			for _, c := range step.Changes {
+				for _, s := range w.settings {
+					var level int
+					if _, err := fmt.Sscan(c.To, &level); err == nil && s.name == c.Tunable && level < len(s.gain) {
+						return &plan.Step{Idea: "twice", Changes: []plan.Change{change(s, level, level+1)}}
+					}
+				}
+			}
+			return nil
+		},
+		needs: func(*host.Facts, plan.Change, plan.Change) bool { return false },
+	}
+}
