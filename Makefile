@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test golden accuracy bench bench-lab mutants
+.PHONY: build test tunings golden accuracy bench bench-lab mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -11,6 +11,9 @@ test: ## all tests, one package at a time: the lab's measure, and must not distu
 golden: ## rewrite the golden files, by the tests that have some (read the difference before you commit it)
 	files=$$(grep -rl 'golden\.Check(' --include='*_test.go' .) && \
 	go test $$(dirname $$files | sort -u) -update -run "^($$(sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' $$files | sort -u | paste -sd '|'))$$"
+
+tunings: ## what tune decides on 11 000 simulated paths of which the truth is known (docs/tuning-statistics.md); a minute or two
+	FULLBORE_TUNINGS=1000 go test -count 1 -run 'TestTunings$$' -v -timeout 30m ./tune
 
 accuracy: ## how often diagnose is right, on 104 scenarios of which the cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
 	go run ./accuracy -gain

@@ -3,11 +3,10 @@ package examine
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
@@ -17,24 +16,24 @@ import (
 // wayward is a far end whose transfers begin late, end late, stand still, or hang
 // before they begin. One that is stopped has stopped, and told of it, within two
 // round trips and the 100 ms of bulk.Run.
-func wayward(t *rapid.T, rtt time.Duration, late, over *rapid.Generator[time.Duration], stalls bool) *fake {
-	within := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * ms })
+func wayward(rng *rand.Rand, rtt, late, over time.Duration, stalls bool) *fake {
+	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d) + 1)) }
 	return &fake{transfer: func(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
-		begins := late.Draw(t, "begins after")
-		ends := spec.Omit + spec.Duration + over.Draw(t, "ends late by")
+		begins := upTo(late)
+		ends := spec.Omit + spec.Duration + upTo(over)
 		silent := false
 		if stalls {
-			switch rapid.SampledFrom([]string{"well", "well", "stands still", "hangs"}).Draw(t, "goes") {
-			case "hangs":
+			switch rng.IntN(4) {
+			case 0:
 				begins = time.Hour
-			case "stands still":
+			case 1:
 				silent = true
 			}
 		}
 		ended := func(d time.Duration) bool {
 			select {
 			case <-ctx.Done():
-				time.Sleep(2*rtt + within.Draw(t, "stops after"))
+				time.Sleep(2*rtt + upTo(100*ms))
 				return true
 			case <-time.After(d):
 				return false
@@ -63,7 +62,7 @@ func wayward(t *rapid.T, rtt time.Duration, late, over *rapid.Generator[time.Dur
 }
 
 // examined runs the first transfer and the trials, and gives what they took.
-func examined(t *rapid.T, far Far, rtt, budget time.Duration) *Examination {
+func examined(t *testing.T, rng *rand.Rand, far Far, rtt, budget time.Duration) *Examination {
 	x := &Examination{Evidence: *evidence(rtt)}
 	m := NewMeter(far, rtt, budget, nobody{})
 	if err := x.transfer(context.Background(), m, Options{Direction: bulk.Forward, Watch: nobody{}}); err != nil {
@@ -77,8 +76,8 @@ func examined(t *rapid.T, far Far, rtt, budget time.Duration) *Examination {
 		diagnose.TrialAgain, diagnose.TrialLonger, diagnose.TrialDepth,
 	}
 	var trials []diagnose.Trial
-	for _, kind := range rapid.Permutation(kinds).Draw(t, "trials") {
-		trials = append(trials, trial(kind, unit.Mbps))
+	for _, i := range rng.Perm(len(kinds)) {
+		trials = append(trials, trial(kinds[i], unit.Mbps))
 	}
 	if _, err := Settle(context.Background(), m, &x.Evidence, m.Left(), asks(trials...)); err != nil {
 		t.Error(err)
@@ -87,51 +86,41 @@ func examined(t *rapid.T, far Far, rtt, budget time.Duration) *Examination {
 	return x
 }
 
-func drawRTT(t *rapid.T) time.Duration {
-	return time.Duration(rapid.Int64Range(1, int64(2*s)).Draw(t, "rtt"))
-}
-
-func upTo(d time.Duration) *rapid.Generator[time.Duration] {
-	return rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, int64(d)).Draw(t, "ns")) })
-}
-
 // Whatever a transfer does, all of them together take no more than the budget, by
 // the clock on the wall.
 func TestBudgetHolds(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		synctest.Test(t, func(*testing.T) {
-			t := r
-			rtt := drawRTT(t)
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			rtt := 1 + time.Duration(rng.Int64N(int64(2*s)))
 			budget := DefaultBudget(rtt)
-			if rapid.Bool().Draw(t, "the user's budget") {
-				budget = upTo(2*time.Minute).Draw(t, "budget")
+			if rng.IntN(2) == 0 {
+				budget = time.Duration(rng.Int64N(int64(2 * time.Minute)))
 			}
 			began := time.Now()
-			far := wayward(t, rtt, upTo(5*s), upTo(10*s), true)
-			x := examined(t, far, rtt, budget)
+			x := examined(t, rng, wayward(rng, rtt, 5*s, 10*s, true), rtt, budget)
 			if took := time.Since(began); x.Spent.Time > budget || took != x.Spent.Time {
-				t.Errorf("%v of transfers, %v by the clock, the budget is %v", x.Spent.Time, took, budget)
+				t.Errorf("seed %d: %v of transfers, %v by the clock, the budget is %v", seed, x.Spent.Time, took, budget)
 			}
 		})
-	})
+	}
 }
 
 // What takes as long as transfers do beside their own time is never stopped for it.
 func TestBudgetCutsNothing(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		synctest.Test(t, func(*testing.T) {
-			t := r
-			rtt := drawRTT(t)
-			far := wayward(t, rtt, upTo(5*rtt), upTo(rtt), false)
-			x := examined(t, far, rtt, DefaultBudget(rtt))
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			rtt := 1 + time.Duration(rng.Int64N(int64(2*s)))
+			x := examined(t, rng, wayward(rng, rtt, 5*rtt, rtt, false), rtt, DefaultBudget(rtt))
 			if x.Evidence.Failed != "" {
-				t.Errorf("failed: %q", x.Evidence.Failed)
+				t.Errorf("seed %d: failed: %q", seed, x.Evidence.Failed)
 			}
 			for _, tried := range x.Evidence.Trials {
 				if tried.Failed != "" {
-					t.Errorf("%s failed: %s", tried.Kind, tried.Failed)
+					t.Errorf("seed %d: %s failed: %s", seed, tried.Kind, tried.Failed)
 				}
 			}
 		})
-	})
+	}
 }
