@@ -84,6 +84,27 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// TestHostBounds: what is checked of a host by hand, on both sides of each bound.
+func TestHostBounds(t *testing.T) {
+	for value, wrong := range map[string]bool{
+		"congestion: " + strings.Repeat("c", 15):             false,
+		"congestion: " + strings.Repeat("c", 16):             true,
+		"sysctl: {net.a: " + strings.Repeat("1", 1024) + "}": false,
+		"sysctl: {net.a: " + strings.Repeat("1", 1025) + "}": true,
+		`sysctl: {net.a: "1\n2"}`:                            true,
+		`sysctl: {net.a: "1\0"}`:                             true,
+		"sysctl: {net: 1}":                                   true,
+	} {
+		_, err := Parse("x.yaml", []byte("name: "+strings.Repeat("n", 64)+"\npath: {a_to_b: {rate: 1gbit}}\nhosts: {b: {"+value+"}}"))
+		if (err != nil) != wrong {
+			t.Errorf("%.30s…: %v", value, err)
+		}
+	}
+	if _, err := Parse("x.yaml", []byte("name: "+strings.Repeat("n", 65)+"\npath: {a_to_b: {rate: 1gbit}}")); err == nil {
+		t.Error("a name of 65 letters was accepted")
+	}
+}
+
 func TestPath(t *testing.T) {
 	s, err := Load("california-uk")
 	if err != nil {

@@ -23,8 +23,12 @@ func (p *Placed) Error() string { return fmt.Sprintf("%d:%d: %v", p.Line, p.Colu
 // Unwrap is the error without its place.
 func (p *Placed) Unwrap() error { return p.Err }
 
-// Place says where err is: at node.
+// Place says where err is: at node. Keys on lines of their own begin with the first,
+// although the library has them at its colon.
 func Place(node ast.Node, err error) *Placed {
+	if block, ok := node.(*ast.MappingNode); ok && !block.IsFlowStyle && len(block.Values) > 0 {
+		node = block.Values[0].Key
+	}
 	if tok := node.GetToken(); tok != nil && tok.Position != nil {
 		return &Placed{Line: tok.Position.Line, Column: tok.Position.Column, Err: err}
 	}
