@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -195,5 +196,19 @@ func TestReportTellsAll(t *testing.T) {
 	}
 	if total := r.BToA.Drops.Total(); total != 28 { // 1 to 7, as they come first
 		t.Errorf("%d drops in all", total)
+	}
+}
+
+// TestInvalidTellsWhy: packets that the lab itself lost, and hosts that it lost.
+func TestInvalidTellsWhy(t *testing.T) {
+	if err := (Report{}).Invalid(); err != nil {
+		t.Errorf("nothing was lost: %v", err)
+	}
+	r := Report{RingDropsB: 3, Ended: []string{"a"}}
+	r.AToB.WriteErrors = 2
+	err := r.Invalid()
+	want := "a to b 2 refused by the TUN device, b to a 3 dropped by the TUN ring, host a does not answer"
+	if !errors.Is(err, ErrInvalid) || !strings.HasSuffix(err.Error(), ": "+want) || !strings.HasSuffix(r.String(), want) {
+		t.Errorf("got %v, in %q", err, r)
 	}
 }

@@ -119,6 +119,96 @@ func TestEverySegmentIsAccountedFor(t *testing.T) {
 	})
 }
 
+// TestRunsStayTogether: segments are delivered together that follow each other, up to
+// a quantum of the bottleneck's time.
+func TestRunsStayTogether(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		d      Direction
+		writes uint64 // of 60 segments of 1000 bytes in one super-packet
+	}{
+		{"no rate", Direction{}, 1},
+		{"two in a quantum", Direction{Rate: 160 * unit.Mbps}, 30},
+		{"one in a quantum", Direction{Rate: 80 * unit.Mbps}, 60},
+		{"each marked but for the first two", Direction{Rate: 160 * unit.Mbps, ECN: ECN{Queue{Bytes: 1000}}}, 30},
+		{"marked from the second on", Direction{Rate: 160 * unit.Mbps, ECN: ECN{Queue{Bytes: 1}}}, 31},
+		{"a queue for ten", Direction{Rate: unit.Gbps, Queue: Queue{Packets: 10}}, 1},
+		{"each alone", Direction{Duplicate: 1}, 120},
+	} {
+		l, _ := drive(tt.d, 1, 60, 0)
+		if s := l.stats(); s.Writes != tt.writes {
+			t.Errorf("%s: %d writes, want %d", tt.name, s.Writes, tt.writes)
+		}
+	}
+	// A segment that is lost parts those before it from those behind it.
+	l, out := drive(Direction{Loss: Loss{Share: 0.1}, Seed: 1}, 1, 60, 0)
+	parts := uint64(0)
+	for i, a := range out {
+		if i == 0 || a.id != out[i-1].id+1 {
+			parts++
+		}
+	}
+	if s := l.stats(); s.Writes != parts || parts < 3 {
+		t.Errorf("%d writes of %d parts", s.Writes, parts)
+	}
+}
+
+// TestPacketIsHeld: a packet is needed once for each part of it that is on its way.
+func TestPacketIsHeld(t *testing.T) {
+	for want, d := range map[int]Direction{0: {BlackHoleAbove: 999}, 1: {}, 6: {Corrupt: 1}, 12: {Duplicate: 1}} {
+		l := newLane(d, 0, 1500)
+		var p packet
+		if err := p.parse(superPacket{version: 4, payload: make([]byte, 6*960), mss: 960}.build()); err != nil {
+			t.Fatal(err)
+		}
+		if l.admit(&p, 0); p.refs != want {
+			t.Errorf("%+v: %d parts, want %d", d, p.refs, want)
+		}
+	}
+}
+
+// TestNextIsDueFirst: of both ways the one whose oldest is due first, and of two that
+// are due at once the one that was not held back.
+func TestNextIsDueFirst(t *testing.T) {
+	for _, tt := range []struct {
+		straight, held []int64
+		want           string
+	}{
+		{nil, nil, "none"}, {[]int64{5}, nil, "straight"}, {nil, []int64{5}, "held"},
+		{[]int64{5}, []int64{6}, "straight"}, {[]int64{5}, []int64{5}, "straight"}, {[]int64{5}, []int64{4}, "held"},
+	} {
+		var l lane
+		for _, due := range tt.straight {
+			l.straight.push(chunk{due: due})
+		}
+		for _, due := range tt.held {
+			l.held.push(chunk{due: due})
+		}
+		got := map[*ring[chunk]]string{nil: "none", &l.straight: "straight", &l.held: "held"}[l.next()]
+		if got != tt.want {
+			t.Errorf("%v, held back %v: %s", tt.straight, tt.held, got)
+		}
+	}
+}
+
+// TestDelivered: what was written counts as out, and how late; what could not be
+// written as an error, and as neither.
+func TestDelivered(t *testing.T) {
+	l := newLane(Direction{}, 0, 1500)
+	var p packet
+	if err := p.parse(superPacket{version: 4, payload: make([]byte, 3*960), mss: 960}.build()); err != nil {
+		t.Fatal(err)
+	}
+	l.admit(&p, 0)
+	l.delivered(&chunk{packet: &p, n: 2, due: 100}, 1100, false)
+	l.delivered(&chunk{packet: &p, first: 2, n: 1, due: 100}, 9100, true)
+	s := l.stats()
+	got := []uint64{s.SegmentsOut, s.BytesOut, s.Writes, s.WriteErrors, s.Waiting, uint64(s.Lateness.Max)}
+	if diff := cmp.Diff([]uint64{2, 2000, 1, 1, 0, 1000}, got); diff != "" {
+		t.Error("out, bytes, writes, errors, waiting, latest: " + diff)
+	}
+}
+
 // The same seed gives the same path; another seed another one; and an impairment
 // that is added leaves the others' choices alone.
 func TestSeed(t *testing.T) {
