@@ -106,9 +106,11 @@ var scenes = []struct {
 }
 
 func TestVerdicts(t *testing.T) {
+	var all findings
 	for _, c := range scenes {
+		d := Diagnose(c.scene.evidence())
+		all.add(c.name, d, true)
 		t.Run(c.name, func(t *testing.T) {
-			d := Diagnose(c.scene.evidence())
 			if d.Verdict.Cause != c.want || d.Verdict.Confidence < c.sure {
 				t.Errorf("verdict %s (%v), want %s (at least %v)", d.Verdict.Cause, d.Verdict.Confidence, c.want, c.sure)
 				for _, f := range d.Findings {
@@ -120,6 +122,7 @@ func TestVerdicts(t *testing.T) {
 			}
 		})
 	}
+	all.check(t)
 }
 
 // Both directions read the same evidence, with the ends' parts exchanged.

@@ -1,8 +1,8 @@
 package diagnose
 
 import (
-	"encoding/json"
-	"os"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,11 +24,13 @@ type hostScene struct {
 
 func checkHostScenes(t *testing.T, scenes []hostScene) {
 	t.Helper()
+	var all findings
 	for _, c := range scenes {
+		e := c.scene.evidence()
+		c.hosts(e)
+		d := Diagnose(e)
+		all.add(c.name, d, true)
 		t.Run(c.name, func(t *testing.T) {
-			e := c.scene.evidence()
-			c.hosts(e)
-			d := Diagnose(e)
 			if d.Verdict.Cause != c.want || d.Verdict.Confidence < c.sure {
 				t.Errorf("want %s (at least %v):\n%s", c.want, c.sure, words(d))
 			}
@@ -42,6 +44,7 @@ func checkHostScenes(t *testing.T, scenes []hostScene) {
 			}
 		})
 	}
+	all.check(t)
 }
 
 // wired gives both hosts one interface, and the receiver's what it counted.
@@ -112,21 +115,18 @@ func TestAnyHosts(t *testing.T) {
 // corrupts 0.3 % of packets, and a receiver that is held back half of the time
 // without harm.
 func TestRecordedHosts(t *testing.T) {
-	for name, want := range map[string]string{
+	want := map[string]string{
 		"sender-cpu": SenderCPU, "receiver-cpu": ReceiverCPU, "pacing-cap": PacingCap, "link-errors": LinkErrors, "held-back-but-full": Healthy,
-	} {
+	}
+	var all findings
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		d := Diagnose(read(t, "testdata/hosts/"+name+".json"))
+		all.add(name, d, true)
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile("testdata/hosts/" + name + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var e Evidence
-			if err := json.Unmarshal(text, &e); err != nil {
-				t.Fatal(err)
-			}
-			if d := Diagnose(&e); d.Verdict.Cause != want || d.Verdict.Confidence < 0.9 {
-				t.Errorf("want %s:\n%s", want, words(d))
+			if d.Verdict.Cause != want[name] || d.Verdict.Confidence < 0.9 {
+				t.Errorf("want %s:\n%s", want[name], words(d))
 			}
 		})
 	}
+	all.check(t)
 }

@@ -144,14 +144,17 @@ var passingScenes = []struct {
 }
 
 func TestInPassing(t *testing.T) {
+	var all findings
 	for _, c := range passingScenes {
+		got := InPassing(c.scene.evidence())
+		all.add(c.name, Diagnosis{Verdict: got, Findings: []Finding{got}}, true)
 		t.Run(c.name, func(t *testing.T) {
-			got := InPassing(c.scene.evidence())
 			if got.Cause != c.want || got.Confidence < c.sure || !strings.Contains(got.Says+" "+got.Action, c.says) {
 				t.Errorf("got %s (%v): %s / %s\n%+v", got.Cause, got.Confidence, got.Says, got.Action, got.Evidence)
 			}
 		})
 	}
+	all.check(t)
 }
 
 // What an scp will do is predicted, and on what that rests is said.

@@ -25,21 +25,30 @@ func TestRecorded(t *testing.T) {
 	if err != nil || len(files) != len(want) {
 		t.Fatalf("%d recordings, want %d (%v)", len(files), len(want), err)
 	}
+	var all findings
 	for _, file := range files {
 		name := filepath.Base(file[:len(file)-len(".json")])
+		d := Diagnose(read(t, file))
+		all.add(name, d, true)
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var e Evidence
-			if err := json.Unmarshal(text, &e); err != nil {
-				t.Fatal(err)
-			}
-			d := Diagnose(&e)
 			if d.Verdict.Cause != want[name] || d.Verdict.Confidence < 0.75 {
 				t.Errorf("want %s:\n%s", want[name], words(d))
 			}
 		})
 	}
+	all.check(t)
+}
+
+// read gives the evidence in a file.
+func read(t *testing.T, file string) *Evidence {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e Evidence
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatal(err)
+	}
+	return &e
 }

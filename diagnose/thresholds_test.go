@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -22,7 +24,11 @@ type edge struct {
 
 func checkEdges(t *testing.T, cause string, edges []edge) {
 	t.Helper()
+	var all findings
 	for _, c := range edges {
+		for _, x := range []float64{c.found, c.missing} {
+			all.add(fmt.Sprint(c.name, ": ", x), Diagnose(c.of(x)), false)
+		}
 		t.Run(c.name, func(t *testing.T) {
 			for _, x := range []float64{c.found, c.missing} {
 				d := Diagnose(c.of(x))
@@ -35,6 +41,7 @@ func checkEdges(t *testing.T, cause string, edges []edge) {
 			}
 		})
 	}
+	golden.Check(t, "findings/"+t.Name()+"-"+cause+".txt", all.text.String())
 }
 
 // with changes a scene by a figure.
@@ -97,19 +104,17 @@ func TestReceiverBufferEdges(t *testing.T) {
 
 func TestWindowScaleEdges(t *testing.T) {
 	base := scene{goodput: 3.49 * mbps, rtt: 150 * ms, window: 65535, inflight: 40000, cwnd: 200000, rwnd: 0.97, recvBuf: 200000, options: bulk.OptTimestamps, notsent: true}
+	small := base
+	small.options, small.shift, small.window = 0, 1, 131070
+	small.recvBuf = 1 << 20
 	checkEdges(t, WindowScale, []edge{
+		{"with a shift of one bit", with(small, func(s *scene, x float64) { s.window = unit.Size(x) }), 117_963, 117_962},
 		{"half of the time", with(base, func(s *scene, x float64) { s.rwnd = x }), 0.5, 0.4999},
 		{"nine tenths of the largest window", with(base, func(s *scene, x float64) { s.window = unit.Size(x) }), 58982, 58981},
 		{"half of what it holds is unread", with(base, func(s *scene, x float64) { s.unread = int(x) }), 65535, 65537},
 		{"the buffer would offer half as much again", with(base, func(s *scene, x float64) {
 			s.recvBuf, s.rmem = int(x), "4096 1000 1000"
 		}), 196_608, 196_604},
-	})
-	small := base
-	small.options, small.shift, small.window = 0, 1, 131070
-	small.recvBuf = 1 << 20
-	checkEdges(t, WindowScale, []edge{
-		{"with a shift of one bit", with(small, func(s *scene, x float64) { s.window = unit.Size(x) }), 117_963, 117_962},
 	})
 	for shift, want := range map[int]unit.Size{-1: 65535, 0: 65535, 1: 131070, 14: 65535 << 14, 15: 65535 << 14} {
 		if got := largestWindow(shift); got != want {

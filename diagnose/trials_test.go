@@ -57,9 +57,11 @@ func turned(e *Evidence) *Evidence {
 
 func checkPathScenes(t *testing.T, scenes []pathScene) {
 	t.Helper()
+	var all findings
 	for _, c := range scenes {
+		d := Diagnose(c.evidence())
+		all.add(c.name, d, true)
 		t.Run(c.name, func(t *testing.T) {
-			d := Diagnose(c.evidence())
 			if d.Verdict.Cause != c.want || d.Verdict.Confidence < c.sure {
 				t.Errorf("want %s (at least %v):\n%s", c.want, c.sure, words(d))
 			}
@@ -81,6 +83,7 @@ func checkPathScenes(t *testing.T, scenes []pathScene) {
 			}
 		})
 	}
+	all.check(t)
 }
 
 // The scenes below are of one path, of 100 Mb/s and 40 ms without a queue, and of
