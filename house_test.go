@@ -41,21 +41,13 @@ func files(t *testing.T, look func(name string, text []byte), endings ...string)
 	}
 }
 
-// complain fails the test once the whole house is in order; until then it lists.
-func complain(t *testing.T) func(string, ...any) {
-	if os.Getenv("FULLBORE_HOUSE") == "" {
-		return t.Logf
-	}
-	return t.Errorf
-}
-
 // TestNamedSources: nobody outside this project knows an article by a number.
 func TestNamedSources(t *testing.T) {
 	numbered := regexp.MustCompile(`\bS[0-4]\b`)
 	files(t, func(name string, text []byte) {
 		for i, line := range bytes.Split(text, []byte("\n")) {
 			if found := numbered.Find(line); found != nil && name != "house_test.go" {
-				complain(t)("%s:%d: %s: name the source by its subject, such as \"the NFS article\"", name, i+1, found)
+				t.Errorf("%s:%d: %s: name the source by its subject, such as \"the NFS article\"", name, i+1, found)
 			}
 		}
 	}, ".go", ".md", ".yaml", ".yml", ".txt", ".sh")
@@ -92,7 +84,7 @@ func TestSmallFiles(t *testing.T) {
 			common = common || split[other] && strings.HasPrefix(other, strings.TrimSuffix(name, ".go")+"_")
 		}
 		if !common {
-			complain(t)("%s has %d lines: join it with a neighbour", name, count)
+			t.Errorf("%s has %d lines: join it with a neighbour", name, count)
 		}
 	}
 }
