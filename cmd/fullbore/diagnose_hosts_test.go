@@ -10,27 +10,32 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 )
 
+const (
+	fastLink = "rate: 100mbit, delay: 5ms"
+	longLink = "rate: 40mbit, delay: 20ms" // on which a wait of some ms for a busy processor costs nothing
+)
+
 // hosts is a path with something particular about it and its hosts.
-func hosts(t *testing.T, rate, path, a, b string) string {
+func hosts(t *testing.T, link, path, a, b string) string {
 	t.Helper()
 	return scenarioFile(t, fmt.Sprintf(`
 name: hosts
 path:
   mtu: 1500
-  a_to_b: {rate: %[1]s, delay: 5ms, queue: 1bdp%[2]s}
-  b_to_a: {rate: %[1]s, delay: 5ms, queue: 1bdp}
+  a_to_b: {%[1]s, queue: 1bdp%[2]s}
+  b_to_a: {%[1]s, queue: 1bdp}
 hosts:
   a: {congestion: cubic%[3]s}
   b: {congestion: cubic%[4]s}
-`, rate, path, a, b))
+`, link, path, a, b))
 }
 
 // TestIntegrationHosts: limits of hosts and links, as real kernels show them.
 func TestIntegrationHosts(t *testing.T) {
 	for _, test := range []struct{ name, scenario, cause string }{
-		{"a shaper that was left behind", hosts(t, "100mbit", "", ", shape: 30mbit", ""), diagnose.PacingCap},
-		{"a link that flips bits", hosts(t, "100mbit", ", corrupt: 0.3%, seed: 4", "", ""), diagnose.LinkErrors},
-		{"little processor time, but enough", hosts(t, "40mbit", "", ", cpus: 0.3", ", cpus: 0.3"), diagnose.Healthy},
+		{"a shaper that was left behind", hosts(t, fastLink, "", ", shape: 30mbit", ""), diagnose.PacingCap},
+		{"a link that flips bits", hosts(t, fastLink, ", corrupt: 0.3%, seed: 4", "", ""), diagnose.LinkErrors},
+		{"little processor time, but enough", hosts(t, longLink, "", ", cpus: 0.3", ", cpus: 0.3"), diagnose.Healthy},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), self(t), "diagnose", "--lab", test.scenario, "--quick", "--json").Output()
@@ -52,8 +57,8 @@ func TestIntegrationHosts(t *testing.T) {
 // one of which a tenth may be used the slower of the two.
 func TestIntegrationCPU(t *testing.T) {
 	for _, test := range []struct{ name, scenario, cause string }{
-		{"the sender's quota", hosts(t, "100mbit", "", ", cpus: 0.1", ""), diagnose.SenderCPU},
-		{"the receiver's quota", hosts(t, "100mbit", "", "", ", cpus: 0.1"), diagnose.ReceiverCPU},
+		{"the sender's quota", hosts(t, fastLink, "", ", cpus: 0.1", ""), diagnose.SenderCPU},
+		{"the receiver's quota", hosts(t, fastLink, "", "", ", cpus: 0.1"), diagnose.ReceiverCPU},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), self(t), "test", "--lab", test.scenario, "-J", "-l", "16", "-t", "3", "-O", "1").Output()
