@@ -203,10 +203,11 @@ func (f *flow) arrived(batch []arrival, short int64, now time.Duration, r *Runni
 const longestWait = time.Second
 
 // cameEarly says whether a datagram that was read in the measured time had come
-// before it: the path did not bring it in that time.
+// before it: the path did not bring it in that time. Where nothing is omitted all
+// that comes is measured: a far end may begin a little before this one.
 func (r *Running) cameEarly(a arrival, now time.Duration) bool {
 	came := a.at - time.Duration(r.start.UnixNano())
-	return now >= r.spec.Omit && came < r.spec.Omit && now-came < longestWait
+	return r.spec.Omit > 0 && now >= r.spec.Omit && came < r.spec.Omit && now-came < longestWait
 }
 
 // turn begins the measured time when it is due. f.mu is held.

@@ -43,3 +43,15 @@ func TestDatagramsThatWaitedAreOmitted(t *testing.T) {
 		})
 	}
 }
+
+// Where nothing is omitted, what a far end sent before this end's time began is
+// measured: both ends count the same datagrams.
+func TestNothingIsOmittedUnasked(t *testing.T) {
+	r := &Running{spec: bulk.Spec{Bytes: 1 << 30}, start: time.Now()}
+	f := &flow{}
+	before := time.Duration(r.start.UnixNano()) - time.Millisecond
+	f.arrived([]arrival{{number: 1, size: 100, at: before}, {number: 2, size: 100, at: before + 2*time.Millisecond}}, 0, 3*time.Millisecond, r)
+	if d := f.datagrams(); d.Omitted.Packets != 0 || d.Packets != 2 {
+		t.Errorf("%d omitted, %d measured, want 0 and 2", d.Omitted.Packets, d.Packets)
+	}
+}
