@@ -8,7 +8,7 @@ type CPUTimes struct {
 	At        time.Time
 	User      time.Duration // this process
 	System    time.Duration // this process
-	Cores     []CoreTimes   // by ID; empty where the system does not tell
+	Cores     []CoreTimes   // by ID; empty where the system does not report them
 	Quota     float64       // CPUs that the process' control group may use, 0: no limit
 	Throttled time.Duration // how long that limit has held the group back
 }

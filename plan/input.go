@@ -15,7 +15,7 @@ import (
 type Input struct {
 	Path      *path.Estimate
 	Direction bulk.Direction      // Forward or Reverse: from the sender to the receiver
-	Sender    *host.Facts         // nil: the far end does not tell
+	Sender    *host.Facts         // nil: not known; a far end reports them only to those who have its token
 	Receiver  *host.Facts         // likewise
 	Diagnosis *diagnose.Diagnosis // nil: not diagnosed
 	Baseline  *bulk.Result        // the transfer that was diagnosed; nil: none

@@ -58,7 +58,7 @@ func withLast(value string, n int64) string {
 // number64 is a size as a tunable's value.
 func number64(size unit.Size) string { return fmt.Sprint(int64(size)) }
 
-// present is a tunable's value in bytes, 0 if the host does not tell.
+// present is a tunable's value in bytes, 0 where the host does not report it.
 func present(h *host.Facts, name string) unit.Size { return unit.Size(number(h.Tunables[name], 0)) }
 
 // has says whether a tunable exists in a host's version of its system.
