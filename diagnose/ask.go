@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -23,6 +24,9 @@ func (v *view) next(verdict Finding) *Trial {
 func (v *view) ask(kind TrialKind, why string, change func(*bulk.Spec), expects ...Expectation) *Trial {
 	spec := v.Transfer.Spec
 	spec.Omit, spec.Duration, spec.Bytes, spec.Interval = 0, 0, 0, 0
+	if !(spec.Pace >= 0 && spec.Pace < path.Fastest) { // evidence may come from anywhere
+		spec.Pace = 0
+	}
 	change(&spec)
 	return &Trial{Kind: kind, Why: why, Spec: spec, Expects: expects}
 }

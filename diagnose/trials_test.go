@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"maps"
+	"math"
 	"testing"
 	"time"
 
@@ -318,3 +319,18 @@ func TestRunsDry(t *testing.T) {
 
 func withSndbuf(s scene, share float64) scene { s.sndbuf = share; return s }
 func withRate(s scene, rate unit.Rate) scene  { s.goodput = rate; return s }
+
+// A trial is like the transfer, but for a pace that is none.
+func TestTrialOfAnAbsurdPace(t *testing.T) {
+	for _, pace := range []unit.Rate{unit.Rate(math.Inf(1)), unit.Rate(math.Inf(-1)), unit.Rate(math.NaN()), -1} {
+		e := mid(70*mbps, "cubic", 3000).evidence()
+		e.Transfer.Spec.Pace = pace
+		next := Diagnose(e).Next
+		if next == nil {
+			t.Fatal("no trial is asked for")
+		}
+		if !(next.Spec.Pace >= 0 && next.Spec.Pace < path.Fastest) {
+			t.Errorf("after a transfer at a pace of %v: a trial at %v", float64(pace), float64(next.Spec.Pace))
+		}
+	}
+}
