@@ -226,7 +226,7 @@ func TestSpoil(t *testing.T) {
 			t.Fatal("the header still offers a checksum to complete")
 		}
 		flipped := 0
-		want := onWire(buf)[i]
+		want := mangled(onWire(buf)[i], p.l4)
 		for j, b := range got[vnetLen:] {
 			for diff := b ^ want[j]; diff != 0; diff &= diff - 1 {
 				flipped++
@@ -236,6 +236,32 @@ func TestSpoil(t *testing.T) {
 			t.Fatalf("%d bits differ", flipped)
 		}
 	})
+}
+
+// mangled is a segment whose checksum is written as the kernel completes it: 0 as
+// 0xffff, which means the same (skb_checksum_help in net/core/dev.c).
+func mangled(segment []byte, l4 int) []byte {
+	if field := segment[l4+tcpCsumOffset:]; field[0] == 0 && field[1] == 0 {
+		field[0], field[1] = 0xff, 0xff
+	}
+	return segment
+}
+
+// TestSpoilZeroChecksum: a checksum of 0 is completed as the kernel does it.
+func TestSpoilZeroChecksum(t *testing.T) {
+	for seq := range uint32(1 << 16) {
+		buf := superPacket{version: 4, seq: seq}.build()
+		segment := onWire(buf)[0]
+		if segment[20+tcpCsumOffset] != 0 || segment[20+tcpCsumOffset+1] != 0 {
+			continue
+		}
+		completeChecksum(buf)
+		if got := binary.BigEndian.Uint16(buf[vnetLen+20+tcpCsumOffset:]); got != 0xffff {
+			t.Errorf("sequence number %d: checksum %#x", seq, got)
+		}
+		return
+	}
+	t.Error("no packet has a checksum of 0")
 }
 
 // What is read from a device never makes the wire panic, and what it accepts as a
