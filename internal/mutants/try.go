@@ -80,7 +80,9 @@ func (s *source) watch(ctx context.Context, t *test) error {
 	began := time.Now()
 	out, err := command.CombinedOutput()
 	t.lasts = time.Since(began)
-	t.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	if command.ProcessState != nil {
+		t.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	}
 	_, _ = read.WriteString("\nend\n")
 	<-done
 	read.Close()
@@ -119,12 +121,15 @@ func (s *source) try(ctx context.Context, o *options, tests []test, kept *result
 	for range workers {
 		wg.Go(func() {
 			for m := range jobs {
-				outcome := s.outcome(ctx, m, tests)
+				outcome, err := s.outcome(ctx, m, tests)
 				if ctx.Err() != nil {
 					continue
 				}
 				mu.Lock()
-				failed = errors.Join(failed, kept.add(m, outcome))
+				if err == nil {
+					err = kept.add(m, outcome)
+				}
+				failed = errors.Join(failed, err)
 				mu.Unlock()
 			}
 		})
@@ -141,7 +146,7 @@ func (s *source) try(ctx context.Context, o *options, tests []test, kept *result
 }
 
 // outcome runs the tests that reach a mutant, quick ones first.
-func (s *source) outcome(ctx context.Context, m mutant, tests []test) string {
+func (s *source) outcome(ctx context.Context, m mutant, tests []test) (string, error) {
 	var together []test
 	var alone [][]test
 	for _, t := range tests {
@@ -154,22 +159,22 @@ func (s *source) outcome(ctx context.Context, m mutant, tests []test) string {
 		}
 	}
 	if together == nil && alone == nil {
-		return missed
+		return missed, nil
 	}
 	if together != nil {
 		alone = append([][]test{together}, alone...)
 	}
 	for _, some := range alone {
-		if outcome := s.runs(ctx, m, some); outcome != survived {
-			return outcome
+		if outcome, err := s.runs(ctx, m, some); err != nil || outcome != survived {
+			return outcome, err
 		}
 	}
-	return survived
+	return survived, nil
 }
 
 // runs runs tests with a mutant alive. What is bounded is foremost the time of
 // the processor: it does not depend on what else the machine does.
-func (s *source) runs(ctx context.Context, m mutant, tests []test) string {
+func (s *source) runs(ctx context.Context, m mutant, tests []test) (string, error) {
 	var names []string
 	lasts, cpu := least, least
 	for _, t := range tests {
@@ -189,12 +194,15 @@ func (s *source) runs(ctx context.Context, m mutant, tests []test) string {
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()
+	if command.ProcessState == nil {
+		return "", fmt.Errorf("mutant %d was not tried: %w", m.ID, err)
+	}
 	status, _ := command.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
 	case bounded.Err() != nil, status.Signaled() && (status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL):
-		return timedOut
+		return timedOut, nil
 	case err != nil:
-		return killed
+		return killed, nil
 	}
-	return survived
+	return survived, nil
 }
