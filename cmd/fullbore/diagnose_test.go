@@ -65,7 +65,8 @@ hosts:
 			if d.Verdict.Cause != test.cause || (d.Failed != "") != test.failed {
 				t.Errorf("verdict %s, failed %q: want %s\n%s", d.Verdict.Cause, d.Failed, test.cause, first)
 			}
-			if d.TestSeconds <= 1 || d.TestSeconds > test.seconds || (d.TestBytes > 0) != (d.Goodput > 0 || len(d.Trials) > 0) {
+			if d.TestSeconds <= 1 || d.TestSeconds > 1.5*test.seconds || // what is set up takes longer on a busy machine
+				(d.TestBytes > 0) != (d.Goodput > 0 || len(d.Trials) > 0) {
 				t.Errorf("%v s and %d bytes of traffic, want at most %v s", d.TestSeconds, d.TestBytes, test.seconds)
 			}
 			again, err := exec.CommandContext(t.Context(), self(t), "diagnose", "--replay", evidence, "--json").Output()
