@@ -33,6 +33,7 @@ type candidate struct {
 	steadyAt time.Duration    // when its first run came to its lasting rate, since the start
 	steady   bool             // whether it did
 	failed   error            // of a transfer with it, that ended a proof
+	glances  []float64        // goodputs of runs too short to be compared otherwise (see glance), bit/s
 }
 
 // goodputs of all its runs, in bit/s.
@@ -84,7 +85,7 @@ const (
 	glanceTrips, leastGlance     = 5, 750 * time.Millisecond
 	// settling is how many round trips after a flow has come to its lasting rate it
 	// is measured when it is run again: the next run may take a little longer.
-	settling = 2
+	settling = 3
 	// initialWindow of a connection, in segments (RFC 6928), which doubles each round
 	// trip; and the round trips more until a flow holds its rate: HyStart++ spreads
 	// the last doublings over four times as many (RFC 9406), and the queue fills.
@@ -116,7 +117,7 @@ const (
 )
 
 func (t *tuning) shorter(measured time.Duration) time.Duration {
-	return min(measured, max(repeatedTrips*t.rtt(), leastMeasured))
+	return min(measured, max(repeatedTrips*t.rtt()+t.rtt()/4, leastMeasured)) // a window arrives at once: the last one is in it
 }
 
 // glance is the timing of a run of which only a threefold difference is to be seen,
@@ -230,7 +231,7 @@ func steadyFrom(r *bulk.Result, d bulk.Direction, rtt time.Duration) (at time.Du
 
 // flatness is how far the bytes received may be off the line, in round trips of the
 // lasting rate, beside what arrives between two samples.
-const flatness = 1.5
+const flatness = 1.0
 
 func holds(samples []bulk.Sample, began, rtt time.Duration) (from time.Duration, ok bool) {
 	if len(samples) < 3 || began <= 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // leaveOneOut puts back every change that is not shown to be needed: one that does
@@ -37,66 +38,77 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 			return nil, err
 		}
 		if needed {
-			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), without.goodput()))
-			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", without.goodput()))
+			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), without))
+			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", without))
 			continue
 		}
 		effect := "not shown to be needed: the budget does not pay for runs without it"
-		if len(without.readings) > 0 {
-			effect = fmt.Sprintf("contributes nothing that can be measured: %s without it, %s with it", without.goodput(), best.goodput())
+		if less.measured() && best.measured() {
+			effect = fmt.Sprintf("not shown to be needed: %s without it, %s with it", without, best.goodput())
 		}
 		t.o.Watch.Result(effect)
 		t.putBack([]plan.Change{ch}, effect)
-		best, fresh = less, &candidate{config: less.config, readings: without.readings, steady: less.steady, steadyAt: less.steadyAt}
+		best, fresh = less, &candidate{config: less.config, steady: less.steady, steadyAt: less.steadyAt}
 	}
 	return best, nil
 }
 
-// needed says whether the best candidate is better than one with a change less,
-// and gives the runs without it that say so. Where both are tenfold apart, one run
-// without it says enough, and two where they are threefold apart; those may have
-// been measured before. Otherwise both are measured afresh: the runs for which the
-// best candidate was chosen favour it.
-func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allowance time.Duration) (needed bool, without *candidate, err error) {
+// needed says whether the best candidate is better than one with a change less, and
+// what that reached, at most or in the median. Where both are tenfold apart, one run
+// without the change says enough, and two where they are threefold apart; those may
+// have been measured before. Otherwise both are measured afresh: the runs for which
+// the best candidate was chosen favour it.
+func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allowance time.Duration) (needed bool, without unit.Rate, err error) {
 	least := t.meter.Left() - allowance
-	without = &candidate{config: less.config, steady: less.steady, steadyAt: less.steadyAt}
+	afresh := &candidate{config: less.config, steady: less.steady, steadyAt: less.steadyAt}
 	for {
 		if farBelow(less, best) {
-			return true, less, nil
+			return true, unit.Rate(slices.Max(less.all())), nil
 		}
 		// Another run of it helps only where the first one is far enough off.
-		spend, glance := t.timingOf(less, best, less), best.steady
-		if glance {
-			spend = t.glance(less, best)
-		}
-		if len(less.readings) > 1 || len(less.readings) == 1 && farApart(less, best) != stat.Better {
+		if n := len(less.all()); n > 1 || n == 1 && farApart(less, best) != stat.Better {
 			break
 		}
+		spend := t.timingOf(less, best, less)
+		if best.steady {
+			spend = t.glance(less, best)
+		}
 		if t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
-			return false, without, nil
+			return false, less.goodput(), nil
 		}
-		if err := t.measure(ctx, less, spend); err != nil {
+		one := &candidate{config: less.config}
+		if err := t.measure(ctx, one, spend); err != nil {
 			if errors.Is(err, errTransfer) {
-				return true, less, nil
+				return true, 0, nil
 			}
-			return false, nil, err
+			return false, 0, err
 		}
-		if !glance {
-			without.readings = append(without.readings, less.readings[len(less.readings)-1])
+		if best.steady {
+			less.glances = append(less.glances, one.goodputs()...)
+			continue
 		}
+		afresh.readings = append(afresh.readings, one.readings...)
+		less.readings = append(less.readings, one.readings...)
 	}
-	d, failed, err := t.contest(ctx, without, fresh, t.meter.Left()-least, keeping)
+	before := len(afresh.readings)
+	d, failed, err := t.contest(ctx, afresh, fresh, t.meter.Left()-least, keeping)
 	if err != nil || failed != nil {
-		return false, nil, errors.Join(err, failed)
+		return false, 0, errors.Join(err, failed)
 	}
-	less.readings = append(less.readings, without.readings...)
-	return d == stat.Better, without, nil
+	less.readings = append(less.readings, afresh.readings[before:]...)
+	return d == stat.Better, afresh.goodput(), nil
 }
+
+// all are the goodputs of all runs, also of those too short to be compared.
+func (c *candidate) all() []float64 { return append(c.goodputs(), c.glances...) }
+
+// measured says whether any run was made of it.
+func (c *candidate) measured() bool { return len(c.all()) > 0 }
 
 // farBelow says whether so few runs of one candidate are enough to show that
 // another is better.
 func farBelow(less, best *candidate) bool {
-	a, b := less.goodputs(), best.goodputs()
+	a, b := less.all(), best.goodputs()
 	switch {
 	case len(a) == 0 || len(b) == 0:
 		return false

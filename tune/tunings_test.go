@@ -107,6 +107,7 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 	o := Options{Direction: bulk.Forward, Streams: 1, Budget: DefaultBudget, Apply: ApplyLive, Watch: silent{}}
 	w.scatter = 0.01 * math.Exp(w.rng.Float64()*math.Log(30))
 	w.drift, w.astray = 0.002*w.rng.NormFloat64(), 0.05
+	w.sampled = w.rng.IntN(2) == 0
 	k.draw(w, &o)
 	paid := k.helps > 0 && w.pays(o, k.helps)
 	w.rng.Shuffle(len(w.settings), func(i, j int) { w.settings[i], w.settings[j] = w.settings[j], w.settings[i] })
@@ -267,5 +268,40 @@ func TestTuningsRepeat(t *testing.T) {
 	}
 	if fmt.Sprint(sums[0]) != fmt.Sprint(sums[1]) {
 		t.Errorf("%+v, then %+v", sums[0], sums[1])
+	}
+}
+
+// A flow that holds its rate has come to it when the bytes lie on a line, but for a
+// burst; one that still grows, stands still, or is not sampled has not.
+func TestSteadyFrom(t *testing.T) {
+	const ms, rtt = time.Millisecond, 100 * time.Millisecond
+	curve := func(rate func(at time.Duration) float64) *bulk.Result {
+		s := bulk.Stream{ID: 1, Began: 2000 * ms, Elapsed: 2000 * ms}
+		bytes := 0.0
+		for at := time.Duration(0); at <= 4000*ms; at += 50 * ms {
+			s.Samples = append(s.Samples, bulk.Sample{At: at, Bytes: int64(bytes)})
+			bytes += rate(at) * 0.05
+		}
+		return &bulk.Result{Server: bulk.End{Streams: []bulk.Stream{s}}}
+	}
+	for _, test := range []struct {
+		name     string
+		rate     func(at time.Duration) float64
+		from, to time.Duration
+		ok       bool
+	}{
+		{"from the start", func(time.Duration) float64 { return 1e6 }, 0, 0, true},
+		{"after slow start", func(at time.Duration) float64 { return 1e6 * min(1, math.Pow(2, float64(at-1000*ms)/float64(rtt))) }, 700 * ms, 1000 * ms, true},
+		{"a window each round trip", func(at time.Duration) float64 { return map[bool]float64{true: 2e6}[at%rtt == 0] }, 0, 0, true},
+		{"growing all the time", func(at time.Duration) float64 { return 1e6 * at.Seconds() }, 0, 0, false},
+		{"a stop of half a second", func(at time.Duration) float64 { return map[bool]float64{false: 1e6}[at > 2500*ms && at < 3000*ms] }, 0, 0, false},
+		{"nothing", func(time.Duration) float64 { return 0 }, 0, 0, false},
+	} {
+		if at, ok := steadyFrom(curve(test.rate), bulk.Forward, rtt); ok != test.ok || ok && (at < test.from || at > test.to) {
+			t.Errorf("%s: %v, %v, want %v to %v, %v", test.name, at, ok, test.from, test.to, test.ok)
+		}
+	}
+	if _, ok := steadyFrom(&bulk.Result{}, bulk.Forward, rtt); ok {
+		t.Error("what was not sampled is not steady")
 	}
 }

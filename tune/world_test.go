@@ -36,6 +36,7 @@ type world struct {
 	drift    float64 // of the logarithm, from each run to the next
 	astray   float64 // share of runs that come out at a fifth to four fifths
 	beside   time.Duration
+	sampled  bool // samples show that a flow holds its rate, so that further runs are shorter
 
 	sender, receiver *simulatedHost
 	fault            fault
@@ -184,6 +185,11 @@ func (f far) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progr
 	watch(bulk.Progress{At: spec.Omit + spec.Duration, Rate: unit.Rate(rate)})
 	send := bulk.Stream{ID: 1, Sender: true}
 	receive := bulk.Stream{ID: 1, Bytes: int64(rate / 8 * spec.Duration.Seconds()), Began: spec.Omit, Elapsed: spec.Duration}
+	if w.sampled {
+		for at := time.Duration(0); at <= spec.Omit+spec.Duration; at += 100 * time.Millisecond {
+			receive.Samples = append(receive.Samples, bulk.Sample{At: at, Bytes: int64(rate / 8 * at.Seconds())})
+		}
+	}
 	r.Client.Streams, r.Server.Streams = []bulk.Stream{send}, []bulk.Stream{receive}
 	if !works {
 		r.Server.Streams[0].Bytes = 0
