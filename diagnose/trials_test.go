@@ -334,3 +334,29 @@ func TestTrialOfAnAbsurdPace(t *testing.T) {
 		}
 	}
 }
+
+// Round trips that are few, because a queue made them long, call for more time
+// before anything else is asked. The transfer takes about ten seconds.
+func TestSlowRounds(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		rtt, minRTT time.Duration
+		goodput     unit.Rate
+		want        bool
+	}{
+		{"seven round trips, of three and a half times the least", 1400 * ms, 400 * ms, 20 * mbps, true},
+		{"of three times the least", 1400 * ms, 1400 * ms / 3, 20 * mbps, true},
+		{"of less than that", 1400 * ms, 470 * ms, 20 * mbps, false},
+		{"nine of them", 1100 * ms, 300 * ms, 20 * mbps, false},
+		{"the path is full", 1400 * ms, 400 * ms, 95 * mbps, false},
+	} {
+		s := mid(c.goodput, "cubic", 0)
+		s.rtt, s.minRTT = c.rtt, c.minRTT
+		if got := newView(s.evidence()).slowRounds(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if newView(&Evidence{}).slowRounds() {
+		t.Error("nothing was transferred")
+	}
+}
