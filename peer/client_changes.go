@@ -20,38 +20,39 @@ func (c *Client) Changes() change.Host {
 // farChanges is change.Host over the control API.
 type farChanges struct{ client *Client }
 
-func (f farChanges) call(ctx context.Context, method, path string, body, answer any) error {
-	return f.client.call(ctx, request{method: method, path: path, body: body, answer: answer, most: setsAnswer, patience: f.client.timing.working})
+// post asks for something to be done.
+func (f farChanges) post(ctx context.Context, path string, body, answer any) error {
+	return f.client.call(ctx, request{method: http.MethodPost, path: path, body: body, answer: answer, most: setsAnswer, patience: f.client.timing.working})
 }
 
 func (f farChanges) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
 	var opened opening
-	err := f.call(ctx, http.MethodPost, "/v1/changes", intent{reason, confirmWithin}, &opened)
+	err := f.post(ctx, "/v1/changes", intent{reason, confirmWithin}, &opened)
 	return opened.ID, err
 }
 
 func (f farChanges) Apply(ctx context.Context, id string, settings []change.Setting) error {
-	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "apply"), wanted{settings}, nil)
+	return f.post(ctx, resource("/v1/changes", id, "apply"), wanted{settings}, nil)
 }
 
 func (f farChanges) PutBack(ctx context.Context, id string, tunables ...string) error {
 	if tunables == nil {
 		tunables = []string{}
 	}
-	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "put-back"), unwanted{tunables}, nil)
+	return f.post(ctx, resource("/v1/changes", id, "put-back"), unwanted{tunables}, nil)
 }
 
 func (f farChanges) Renew(ctx context.Context, id string) error {
-	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "renew"), nil, nil)
+	return f.post(ctx, resource("/v1/changes", id, "renew"), nil, nil)
 }
 
 func (f farChanges) Confirm(ctx context.Context, id string, persist bool) error {
-	return f.call(ctx, http.MethodPost, resource("/v1/changes", id, "confirm"), confirmation{persist}, nil)
+	return f.post(ctx, resource("/v1/changes", id, "confirm"), confirmation{persist}, nil)
 }
 
 func (f farChanges) Revert(ctx context.Context, id string) (*change.Set, error) {
 	var set change.Set
-	if err := f.call(ctx, http.MethodPost, resource("/v1/changes", id, "revert"), nil, &set); err != nil {
+	if err := f.post(ctx, resource("/v1/changes", id, "revert"), nil, &set); err != nil {
 		return nil, err
 	}
 	return &set, nil

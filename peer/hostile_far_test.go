@@ -243,8 +243,8 @@ func TestHonestResultsFit(t *testing.T) {
 func extreme(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			extreme(v.Field(i))
+		for _, field := range v.Fields() {
+			extreme(field)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

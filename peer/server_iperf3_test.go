@@ -278,7 +278,7 @@ func TestIntegrationIPerf3CongestionControl(t *testing.T) {
 	far := startFarEnd(t, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, "127.0.0.1:0")
 	// The client sets it for itself as well: it has to be one that is there.
 	names, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
-	for _, name := range strings.Fields(string(names)) {
+	for name := range strings.FieldsSeq(string(names)) {
 		got := iperf3JSON(t, far.address, "-t", "1", "-R", "-C", name)
 		if err := bulk.CongestionAllowed(name); err == nil {
 			if got.Error != "" || got.End.SenderCongestion != name {

@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 		switch {
 		case (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says):
 			t.Errorf("%s: %v, want %q", test.name, err, test.says)
-		case errors.Is(err, ErrStale) != (test.is == ErrStale), errors.Is(err, ErrElsewhere) != (test.is == ErrElsewhere):
+		case errors.Is(err, ErrStale) != errors.Is(test.is, ErrStale), errors.Is(err, ErrElsewhere) != errors.Is(test.is, ErrElsewhere):
 			t.Errorf("%s: %v is not %v", test.name, err, test.is)
 		}
 	}

@@ -48,7 +48,7 @@ const fastestFirst = "1 3 2 6 4"
 // chosen are flows of a look, by their IDs.
 func chosen(look *flow.Snapshot, ids string) []flow.Flow {
 	var out []flow.Flow
-	for _, id := range strings.Fields(ids) {
+	for id := range strings.FieldsSeq(ids) {
 		for _, f := range look.Flows {
 			if f.ID == id {
 				out = append(out, f)

@@ -85,7 +85,7 @@ func (s *System) complete() {
 		s.byName[t.Name] = i
 		way := s.Ways[t.Way]
 		t.Home = t.Home.or(way.Home)
-		t.Steps = t.Steps.or(way.Steps)
+		t.Steps = t.or(way.Steps)
 		t.Persist = t.Home.words()
 	}
 }

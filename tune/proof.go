@@ -71,10 +71,11 @@ func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate,
 	first := min(most, t.firstPairs(best))
 	t.o.Watch.Phase("measure before and after again, in turn, until the gain is certain")
 	for _, upTo := range []int{first, most} {
-		if err := t.pairs(ctx, before, after, ofBefore, ofAfter, upTo); err != nil {
-			if errors.Is(err, errTransfer) && after.failed != nil {
-				return t.unproven(best, "the transfer failed with it: "+err.Error()), nil
-			}
+		err := t.pairs(ctx, before, after, ofBefore, ofAfter, upTo)
+		if after.failed != nil && errors.Is(err, errTransfer) {
+			return t.unproven(best, "the transfer failed with it: "+err.Error()), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		if stat.PairedAt(sureAtOnce, before.goodputs(), after.goodputs()).Low > 1 {

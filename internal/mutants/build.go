@@ -168,8 +168,7 @@ func apply(text []byte, edits []edit) []byte {
 
 // withOutput adds what a program wrote to its error.
 func withOutput(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
 	return err

@@ -36,8 +36,9 @@ func main() {
 	flag.StringVar(&o.keep, "keep", filepath.Join("bin", "mutants"), "keep results in `dir`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, &o, flag.Args()); err != nil {
+	err := run(ctx, &o, flag.Args())
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}

@@ -107,7 +107,7 @@ func (d *decoder) decodeKeys(mapping ast.MapNode, into reflect.Value) {
 			d.reject(entries.Key(), "unknown key %q%s", key, near.DidYouMean(key, d.all))
 		}
 	}
-	if filled, ok := into.Addr().Interface().(interface{ Complete() }); ok {
+	if filled, ok := reflect.TypeAssert[interface{ Complete() }](into.Addr()); ok {
 		filled.Complete()
 	}
 }

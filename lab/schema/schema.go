@@ -199,7 +199,7 @@ func Range(field reflect.StructField) string {
 	if words := field.Tag.Get("of"); words != "" {
 		return strings.Join(strings.Fields(words), ", ")
 	}
-	if word, ok := reflect.New(t).Interface().(Word); ok {
+	if word, ok := reflect.TypeAssert[Word](reflect.New(t)); ok {
 		return word.Range()
 	}
 	var all []string

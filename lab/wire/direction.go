@@ -67,7 +67,7 @@ func (d *Direction) Impairments() iter.Seq2[string, Impairment] {
 	return func(yield func(string, Impairment) bool) {
 		v := reflect.ValueOf(d).Elem()
 		for key, field := range schema.Keys(v.Type()) {
-			impairment, ok := v.FieldByIndex(field.Index).Interface().(Impairment)
+			impairment, ok := reflect.TypeAssert[Impairment](v.FieldByIndex(field.Index))
 			if ok && !v.FieldByIndex(field.Index).IsZero() && !yield(key, impairment) {
 				return
 			}

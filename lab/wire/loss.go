@@ -55,6 +55,7 @@ func (l Loss) Mean() schema.Share {
 	return l.Share * l.P / (l.P + l.R)
 }
 
+// Says is how a drawing of the path has it.
 func (l Loss) Says() string {
 	if l.Model == "" {
 		return "loses " + l.Share.String()

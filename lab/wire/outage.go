@@ -18,6 +18,7 @@ type Outage struct {
 	For   time.Duration `yaml:"for" json:"for_ns" range:"1ms 24h"`
 }
 
+// Says is how a drawing of the path has it.
 func (o Outage) Says() string {
 	return fmt.Sprintf("carries nothing for %s every %s", o.For, o.Every)
 }
@@ -42,6 +43,7 @@ func (o Outage) pass(now int64, _ int) bool {
 // BlackHole drops IP packets larger than this many bytes, and tells nobody.
 type BlackHole int
 
+// Says is how a drawing of the path has it.
 func (b BlackHole) Says() string { return fmt.Sprintf("packets above %d bytes vanish", int(b)) }
 
 func (BlackHole) conflict(site) error { return nil }

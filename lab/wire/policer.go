@@ -13,6 +13,7 @@ type Policer struct {
 	Burst unit.Size `yaml:"burst" json:"burst_bytes"` // depth of the bucket, at least one MTU
 }
 
+// Says is how a drawing of the path has it.
 func (p Policer) Says() string { return fmt.Sprintf("policed to %s, bursts of %s", p.Rate, p.Burst) }
 
 func (p Policer) conflict(s site) error {

@@ -116,6 +116,7 @@ type ECN struct {
 	Above Queue `yaml:"above" json:"above"`
 }
 
+// Says is how a drawing of the path has it.
 func (e ECN) Says() string { return fmt.Sprintf("marks ECN above %s of queue", e.Above) }
 
 func (e ECN) conflict(s site) error {

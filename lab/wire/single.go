@@ -17,6 +17,7 @@ type Reorder struct {
 	By    time.Duration `yaml:"by" json:"by_ns" range:"0s 10s"` // how much later they arrive
 }
 
+// Says is how a drawing of the path has it.
 func (r Reorder) Says() string { return fmt.Sprintf("reorders %s by %s", r.Share, r.By) }
 
 func (r Reorder) conflict(site) error {
@@ -39,6 +40,7 @@ func (d *Duplicate) FromWord(word string) error { return (*schema.Share)(d).From
 // Range is that of all shares.
 func (d *Duplicate) Range() string { return (*schema.Share)(d).Range() }
 
+// Says is how a drawing of the path has it.
 func (d Duplicate) Says() string { return "duplicates " + schema.Share(d).String() }
 
 func (Duplicate) conflict(site) error { return nil }
@@ -57,6 +59,7 @@ func (c *Corrupt) FromWord(word string) error { return (*schema.Share)(c).FromWo
 // Range is that of all shares.
 func (c *Corrupt) Range() string { return (*schema.Share)(c).Range() }
 
+// Says is how a drawing of the path has it.
 func (c Corrupt) Says() string { return "corrupts " + schema.Share(c).String() }
 
 func (Corrupt) conflict(site) error { return nil }

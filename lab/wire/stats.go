@@ -62,8 +62,8 @@ type Drops[N any] struct {
 // Total is the number of segments dropped for any reason.
 func (d *Drops[N]) Total() (total uint64) {
 	v := reflect.ValueOf(d).Elem()
-	for i := range v.NumField() {
-		total += v.Field(i).Uint()
+	for _, count := range v.Fields() {
+		total += count.Uint()
 	}
 	return total
 }
@@ -76,7 +76,7 @@ func (c *Counts[N]) read() (now Counts[uint64]) {
 
 func read(counters, into reflect.Value) {
 	for i := range counters.NumField() {
-		if counter, ok := counters.Field(i).Addr().Interface().(*atomic.Uint64); ok {
+		if counter, ok := reflect.TypeAssert[*atomic.Uint64](counters.Field(i).Addr()); ok {
 			into.Field(i).SetUint(counter.Load())
 		} else {
 			read(counters.Field(i), into.Field(i))

@@ -21,6 +21,7 @@ var tcpOptions = map[string]byte{"wscale": 3, "sack": 4, "timestamps": 8}
 // (TCP_MIN_MSS, include/net/tcp.h).
 type MSSClamp int
 
+// Says is how a drawing of the path has it.
 func (c MSSClamp) Says() string { return fmt.Sprintf("clamps the MSS to %d", int(c)) }
 
 func (MSSClamp) conflict(site) error { return nil }
@@ -32,6 +33,7 @@ func (c MSSClamp) install(l *lane, _ site) { l.syn.active, l.syn.clamp = true, i
 // the answer only, the ends would disagree about every window.
 type Strip []string
 
+// Says is how a drawing of the path has it.
 func (s Strip) Says() string { return "strips " + strings.Join(s, ", ") + " from SYNs" }
 
 func (Strip) conflict(site) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// ErrTooMuch: there is more than there can be.
+// ErrTooMuch says that there is more than there can be.
 var ErrTooMuch = errors.New("more than there can be")
 
 // MaxDepth is how deep lists and objects may stand within each other. A transfer's

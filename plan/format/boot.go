@@ -71,7 +71,7 @@ const manifest = `<service_bundle type="manifest" name="fullbore-settings">
 `
 
 // rc is a script of /etc/rc2.d.
-var rc = register(Format{
+var _ = register(Format{
 	Name:  "rc",
 	About: "a script of /etc/rc2.d, for systems without SMF",
 	For:   func(h *host.Facts) bool { return h.OS == "solaris" && major(h.Version) < 10 },

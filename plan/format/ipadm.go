@@ -8,7 +8,7 @@ import (
 
 // ipadm is the commands that keep properties, in their order: for a terminal, or
 // sh -e. The format script does the same with more care.
-var ipadm = register(Format{
+var _ = register(Format{
 	Name:  "ipadm",
 	About: "commands of ipadm and dladm",
 	For:   func(h *host.Facts) bool { return h.OS == "illumos" || h.OS == "solaris" && major(h.Version) >= 11 },

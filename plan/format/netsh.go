@@ -8,7 +8,7 @@ import (
 
 // netsh is a batch file of netsh and reg, for every Windows from 2000 on. (On
 // 2000, reg comes with the Support Tools.)
-var netsh = register(Format{
+var _ = register(Format{
 	Name:  "netsh",
 	About: "a batch file of netsh and reg",
 	For:   func(h *host.Facts) bool { return h.OS == "windows" },

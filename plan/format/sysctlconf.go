@@ -8,7 +8,7 @@ import (
 
 // sysctlConf is lines of /etc/sysctl.conf, and of loader.conf(5) for what is
 // only read while FreeBSD boots.
-var sysctlConf = register(Format{
+var _ = register(Format{
 	Name:  "sysctl.conf",
 	About: "lines of sysctl.conf and loader.conf",
 	For:   readsSysctlConf,
@@ -33,7 +33,7 @@ func readsSysctlConf(h *host.Facts) bool {
 
 // system is lines of /etc/system, which the kernel of Solaris and illumos reads
 // while it boots.
-var system = register(Format{
+var _ = register(Format{
 	Name:  "system",
 	About: "lines of /etc/system",
 	For:   isSunOS,
