@@ -34,7 +34,7 @@ func tuned() *tune.Result {
 			Effect: "965 Mb/s with it, 2.93 Mb/s without", Why: "the path holds 17.9 MiB", Source: "Linux ip-sysctl, https://docs.kernel.org/networking/ip-sysctl.html"}},
 		PutBack: []tune.Outcome{{Host: "a", Tunable: "net.ipv4.tcp_wmem", From: "4096 16384 4194304", To: "4096 16384 67108864",
 			Effect: "no measurable difference: 964 Mb/s -> 965 Mb/s"}},
-		Advice: []tune.Advice{{Host: "b", Says: "its administrator is to run", Commands: []string{"sysctl -w net.ipv4.tcp_rmem='4096 65536 67108864'"}},
+		Advice: []tune.Advice{{Host: "b", Says: "its administrator should run", Commands: []string{"sysctl -w net.ipv4.tcp_rmem='4096 65536 67108864'"}},
 			{Says: "what another host said must not \x1b[2Jclear the screen"}},
 		Latency: tune.LatencyPair{Before: 150, After: 244}, TestSeconds: 68, TestBytes: 2 << 30,
 		ChangeSets: []tune.ChangeSet{{Host: "b", ID: "20261121-003238-f03da3", Undo: "fullbore revert 20261121-003238-f03da3"}},
@@ -58,7 +58,7 @@ func TestTune(t *testing.T) {
 		}},
 		{"not-undone", func(r *tune.Result) {
 			r.Kept, r.ChangeSets, r.Interrupted = nil, nil, "stopped by a signal"
-			r.NotUndone = "not everything could be put back at once: revert change set 1 on b: no answer (it reverts by itself within 30s)"
+			r.NotUndone = "not everything could be put back immediately: revert change set 1 on b: no answer (it reverts by itself within 30s)"
 		}},
 		{"unmeasured-path", func(r *tune.Result) {
 			r.Path.Forward.Capacity = path.Capacity{Rate: path.AssumedRate, Assumed: true, Method: "assumed"}

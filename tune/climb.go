@@ -14,7 +14,7 @@ import (
 )
 
 // found measures the path as it is, once, and names what limits it. What is
-// compared with it is measured beside it again.
+// compared with it later is measured in turns with it again.
 func (t *tuning) found(ctx context.Context) error {
 	t.baseline = t.candidate(nil)
 	once := t.firstTiming(t.baseline)
@@ -45,7 +45,7 @@ func (t *tuning) input(ctx context.Context, c *candidate) (plan.Input, error) {
 		return plan.Input{}, err
 	}
 	e.Trials = c.trials
-	return t.plannable(e, t.mind.diagnose(e)), nil
+	return t.plannable(e, t.hooks.diagnose(e)), nil
 }
 
 // maxRounds bounds the climb, whatever the plans are: each round tries one step.
@@ -100,20 +100,20 @@ func (t *tuning) share(steps int) time.Duration {
 	return max(0, t.meter.Left()-t.reserve) / time.Duration(max(1, steps))
 }
 
-// next is the first planned step that was not tried and that this tune may make,
-// all that were tried, with it, and how many are planned from it on. What it may
-// not make becomes advice. After each that is left out the plan is made anew: the
-// next step may have counted on a limit that this one raises.
+// next is the first planned step that was not tried and that this tune may make, all
+// steps tried so far including it, and how many are planned from it on. Steps that
+// it may not make become advice. After each of those the plan is made again: the
+// next step may have relied on a limit that this one raises.
 func (t *tuning) next(in plan.Input, tried []plan.Step) (*plan.Step, []plan.Step, int) {
 	t.adviseUnseen(in)
-	if p := t.mind.plan(in); len(p.Steps) == 0 { // why nothing can be done is worth knowing
+	if p := t.hooks.plan(in); len(p.Steps) == 0 { // why nothing can be done is worth knowing
 		for _, note := range p.Notes {
 			t.advise(Advice{Says: note})
 		}
 	}
 	for {
 		in.Tried = tried
-		p := t.mind.plan(in)
+		p := t.hooks.plan(in)
 		if len(p.Steps) == 0 {
 			return nil, tried, 0
 		}
@@ -130,7 +130,7 @@ func (t *tuning) next(in plan.Input, tried []plan.Step) (*plan.Step, []plan.Step
 	}
 }
 
-// ours are those of the changes that tune may make.
+// ours filters the changes to those that tune may make.
 func (t *tuning) ours(changes []plan.Change) []plan.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool { return !t.mayMake(c) })
 }
@@ -138,8 +138,8 @@ func (t *tuning) ours(changes []plan.Change) []plan.Change {
 // mayMake says whether tune may change the host that a change is for.
 func (t *tuning) mayMake(c plan.Change) bool { return t.hosts.of(c).changes != nil }
 
-// errUnpaid says that a step was not begun, as it could not be paid to its end.
-var errUnpaid = errors.New("not paid")
+// errUnpaid says that a step was not started, as the budget does not cover it.
+var errUnpaid = errors.New("the budget does not cover it")
 
 // try measures a step on top of the best candidate, and gives the new candidate
 // if it is better, or nil with the step put on record.
@@ -156,7 +156,7 @@ func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step, share
 	}
 	effect := describeEffect(best, next, decision)
 	if failed != nil {
-		effect = "the transfer failed with it: " + failed.Error()
+		effect = "with this change the transfer failed: " + failed.Error()
 	}
 	if decision == stat.Better {
 		if reason := worseElsewhere(best, next); reason != "" {
@@ -174,9 +174,9 @@ func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step, share
 // fewestTried is how many runs each side of a try can have at least, once begun.
 const fewestTried = 2
 
-// pays gives what a try may take, and whether it can be paid to its end: a share of
-// what there is, but never less than two runs of each side, and where there is more
-// than one change, one run without each of them later.
+// pays is how much traffic a try may take, and whether the budget covers it to its
+// end: a share of what is left, but never less than two runs of each side, and where
+// there is more than one change, one run without each of them later.
 func (t *tuning) pays(best, next *candidate, share time.Duration) (allowance time.Duration, ok bool) {
 	least := t.takes(best, next, fewestTried)
 	later := time.Duration(0)
@@ -188,9 +188,9 @@ func (t *tuning) pays(best, next *candidate, share time.Duration) (allowance tim
 }
 
 // double repeats a step that helped with its buffers doubled, until nothing
-// more is gained (the GigaSwift article's procedure, with a test in the place of
-// the eye). It stops when the limit has become another one: on a path that is full,
-// say, there is nothing to gain, so nothing is spent on it.
+// more is gained (the GigaSwift article's procedure, with a statistical test instead
+// of judging by eye). It stops when the limit has become another one: on a full path,
+// for example, there is nothing to gain, so no traffic is spent on it.
 func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, cause string) (*candidate, error) {
 	for {
 		in, err := t.input(ctx, best)
@@ -200,7 +200,7 @@ func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, ca
 		if now := in.Diagnosis.Verdict.Cause; now != cause && now != diagnose.Unknown {
 			return best, nil
 		}
-		doubled := t.mind.double(step, in)
+		doubled := t.hooks.double(step, in)
 		if doubled == nil {
 			return best, nil
 		}
@@ -215,10 +215,9 @@ func (t *tuning) double(ctx context.Context, best *candidate, step plan.Step, ca
 	}
 }
 
-// stretch is the last of the climb, on a path that is all but full: each buffer
-// that was raised, doubled once more. One that holds the BDP keeps a path full
-// until the first loss; while that is repaired, the receiver has to hold what
-// comes after it too.
+// stretch ends the climb on a path that is almost full: each buffer that was raised
+// is doubled once more. A buffer of one BDP keeps a path full until the first loss;
+// while that is repaired, the receiver also has to hold what arrives after it.
 func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, error) {
 	for i, ch := range slices.Clone(best.config) {
 		in, err := t.input(ctx, best)
@@ -229,7 +228,7 @@ func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, erro
 		if limit == 0 || float64(best.goodput()) >= (1-minEffect)*float64(limit) {
 			return best, nil
 		}
-		step := t.mind.double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
+		step := t.hooks.double(plan.Step{Idea: "room to repair losses in " + ch.Tunable, Changes: []plan.Change{ch}}, in)
 		if step == nil {
 			continue
 		}
@@ -247,9 +246,9 @@ func (t *tuning) stretch(ctx context.Context, best *candidate) (*candidate, erro
 	return best, nil
 }
 
-// together is the last idea where a step brought nothing: all that is planned at
-// once, on top of what helped since. Limits that are as low as each other show only
-// when both are gone. What of it is not needed is found out later.
+// together is the last try where single steps brought nothing: all planned changes at
+// once, on top of what helped so far. Of two limits that are equally low, raising one
+// shows nothing until both are raised. leaveOneOut later removes what is not needed.
 func (t *tuning) together(ctx context.Context, best *candidate) (*candidate, error) {
 	if err := t.hosts.bring(ctx, best.config); err != nil {
 		return nil, err
@@ -259,7 +258,7 @@ func (t *tuning) together(ctx context.Context, best *candidate) (*candidate, err
 		return nil, err
 	}
 	all := plan.Step{Idea: "all that brought nothing before, together"}
-	for _, step := range t.mind.plan(in).Steps {
+	for _, step := range t.hooks.plan(in).Steps {
 		all.Changes = config(all.Changes).with(t.ours(step.Changes))
 	}
 	if len(all.Changes) == 0 || len(t.candidate(best.config.with(all.Changes)).readings) > 0 { // it was tried, as it is

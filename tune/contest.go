@@ -10,13 +10,13 @@ import (
 	"github.com/fullbore/fullbore/stat"
 )
 
-// minEffect is the smallest change of goodput that counts: below 3 % the runs
-// of one unchanged path differ among themselves.
+// minEffect is the smallest change of goodput that counts: runs on one unchanged
+// path already differ by up to 3 %.
 const minEffect = 0.03
 
-// How far apart the closest runs of two candidates are where so few will do. A
-// lossy path's runs of a few seconds may differ twofold among themselves, hardly
-// threefold; one that went astray may be anywhere, but hardly at a tenth.
+// Factors between the closest runs of two candidates from which one or two runs are
+// enough to decide. Runs of a few seconds on one lossy path may differ by a factor
+// of two, but rarely of three; an outlier may be anywhere, but rarely at a tenth.
 const (
 	threefold = 3.0
 	tenfold   = 10.0
@@ -25,27 +25,28 @@ const (
 // maxRuns of one candidate in a contest.
 const maxRuns = 12
 
-// rigour is how often a contest may err, both ways together: over all looks at
-// growing samples, and once more when no more runs can be paid.
-type rigour struct{ looks, last float64 }
+// errorRates are the chances that a contest may decide wrongly, false gains and
+// false losses together: over all interim looks at the growing samples, and once
+// more at the final one, when the allowance is used up.
+type errorRates struct{ interim, final float64 }
 
 var (
-	// choosing finds what to go on with, and proves nothing: a step that only seems
-	// to help costs the traffic of a proof that fails, one that helps and does not
-	// seem to is lost.
-	choosing = rigour{0.10, 0.20}
-	// keeping is for what is kept with others, which no proof of all together shows.
-	keeping = rigour{0.02, 0.03}
+	// choosing is for picking the step to continue from, and proves nothing: a false
+	// gain costs the traffic of a proof that fails, and a missed gain is lost.
+	choosing = errorRates{0.10, 0.20}
+	// keeping is for whether a change is needed among others, which the proof of all
+	// of them together cannot show.
+	keeping = errorRates{0.02, 0.03}
 )
 
-// contest measures two candidates in turn until it is clear which is better, or no
-// more runs can be paid from the allowance. The one with fewer runs is next, so
+// contest measures two candidates in turn until it is clear which is better, or the
+// allowance is used up. The one with fewer runs is next, so
 // that one measured before is not measured again without need; of two with as many
 // the one measured last, which saves changing the hosts, and makes the order old,
 // fresh, fresh, old, in which a steady drift cancels out.
 //
 // A fresh candidate with which a transfer fails is Worse, and failed says why.
-func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance time.Duration, may rigour) (d stat.Decision, failed, err error) {
+func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance time.Duration, allowed errorRates) (d stat.Decision, failed, err error) {
 	least := t.meter.Left() - allowance
 	runs := t.payable(old, fresh, allowance)
 	last := old
@@ -55,14 +56,14 @@ func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance t
 		}
 		if n := min(len(old.readings), len(fresh.readings)); n >= 2 && n > looked {
 			looked = n
-			if d := decide(old, fresh, stat.Spend(may.looks, n-1, max(n, runs)-1)); d != stat.Undecided {
+			if d := decide(old, fresh, stat.Spend(allowed.interim, n-1, max(n, runs)-1)); d != stat.Undecided {
 				return d, nil, nil
 			}
 		}
 		next := fewer(old, fresh, last)
 		spend := t.timingOf(next, old, fresh)
 		if len(next.readings) >= max(runs, 2) || t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
-			return lean(old, fresh, may.last), nil, nil
+			return atEndOfBudget(old, fresh, allowed.final), nil, nil
 		}
 		if err := t.measure(ctx, next, spend); err != nil {
 			if errors.Is(err, errTransfer) && next == fresh {
@@ -74,7 +75,8 @@ func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance t
 	}
 }
 
-// fewer is the candidate with fewer runs, or the last one if both have as many.
+// fewer is the candidate with fewer runs, or the last one measured if both have the
+// same number.
 func fewer(a, b, last *candidate) *candidate {
 	switch {
 	case len(a.readings) < len(b.readings):
@@ -97,7 +99,8 @@ func (t *tuning) timingOf(next, old, fresh *candidate) timing {
 	return ofFresh
 }
 
-// payable is how many runs each of two candidates can have with so much traffic.
+// payable is how many runs of each of two candidates the allowance covers, at most
+// maxRuns.
 func (t *tuning) payable(old, fresh *candidate, allowance time.Duration) int {
 	n := 0
 	for n < maxRuns && t.takes(old, fresh, n+1) <= allowance {
@@ -106,7 +109,7 @@ func (t *tuning) payable(old, fresh *candidate, allowance time.Duration) int {
 	return n
 }
 
-// takes is the traffic until both of two candidates have so many runs.
+// takes is the test traffic needed until both candidates have that many runs.
 func (t *tuning) takes(old, fresh *candidate, runs int) (sum time.Duration) {
 	ofOld, ofFresh := t.repeated(old, fresh)
 	for c, again := range map[*candidate]timing{old: ofOld, fresh: ofFresh} {
@@ -137,8 +140,9 @@ func farApart(old, fresh *candidate) stat.Decision {
 	return stat.Undecided
 }
 
-// decide is one look at the runs of two candidates, which may err so often. What
-// surely gains less than matters is Same: no more runs are spent on it.
+// decide is one look at the runs of two candidates, with the chance of an error that
+// is allowed. A gain that is certainly below minEffect is Same: no more runs are
+// spent on it.
 func decide(old, fresh *candidate, allowed float64) stat.Decision {
 	d, effect := stat.Decide(stat.Gathered(old.goodputs()), stat.Gathered(fresh.goodputs()), minEffect, allowed)
 	if d == stat.Undecided && effect.High < 1+minEffect {
@@ -147,13 +151,13 @@ func decide(old, fresh *candidate, allowed float64) stat.Decision {
 	return d
 }
 
-// twofold is the factor between two medians that no single odd run makes.
+// twofold is a factor between two medians that a single outlier cannot cause.
 const twofold = 2.0
 
-// lean is the decision when no more runs can be paid. One run that went astray (a
-// flow that left slow start too early, a machine that stood still) widens an
-// interval beyond use, but hardly moves ranks.
-func lean(old, fresh *candidate, allowed float64) stat.Decision {
+// atEndOfBudget decides when the budget allows no more runs. A single outlier (a
+// flow that left slow start too early, a machine that paused) makes an interval
+// too wide to be of use, but barely changes ranks.
+func atEndOfBudget(old, fresh *candidate, allowed float64) stat.Decision {
 	a, b := old.goodputs(), fresh.goodputs()
 	if min(len(a), len(b)) < 2 {
 		return stat.Undecided
@@ -170,7 +174,7 @@ func lean(old, fresh *candidate, allowed float64) stat.Decision {
 	return stat.Same
 }
 
-// Guards: a gain is not worth any price. Goodput that grows by less than
+// Limits on what a gain may cost. Goodput that grows by less than
 // smallGain must not cost more than these in latency under load or in
 // retransmissions.
 const (

@@ -24,8 +24,8 @@ type hosts struct {
 
 // end is one host with its open change set.
 type end struct {
-	name       string      // for people: what it is for is told by its role
-	facts      *host.Facts // as found; nil when the host does not tell
+	name       string      // as people know it; its role in the transfer is in hosts.roles
+	facts      *host.Facts // as found; nil when the host does not report them
 	changes    change.Host // nil: not to be changed
 	refresh    func(ctx context.Context) (*host.Facts, error)
 	set        string            // id of the open change set, "" before the first change
@@ -145,7 +145,7 @@ func (e *end) bring(ctx context.Context, want map[string]string) error {
 }
 
 // current gives the sender's and the receiver's facts as they are now, nil where a
-// host does not tell.
+// host does not report them.
 func (h *hosts) current(ctx context.Context) (sender, receiver *host.Facts, err error) {
 	if sender, err = h.roles[plan.Sender].refreshed(ctx); err != nil {
 		return nil, nil, err
@@ -184,7 +184,7 @@ func (h *hosts) end(ctx context.Context, kept bool) error {
 			continue
 		}
 		reverting.Go(func() {
-			if err := e.revert(context.WithoutCancel(ctx)); !kept { // else the set is empty: nothing of it is left to undo
+			if err := e.revert(context.WithoutCancel(ctx)); !kept { // else the set is empty: nothing is left to undo
 				failed[i] = err
 			}
 		})

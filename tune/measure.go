@@ -30,10 +30,10 @@ type candidate struct {
 	config   config
 	readings []reading
 	trials   []diagnose.Trial // that settled its diagnosis
-	steadyAt time.Duration    // when its first run came to its lasting rate, since the start
-	steady   bool             // whether it did
+	steadyAt time.Duration    // when its first run reached its steady rate, since the start
+	steady   bool             // whether it did, before the measured time
 	failed   error            // of a transfer with it, that ended a proof
-	glances  []float64        // goodputs of runs too short to be compared otherwise (see glance), bit/s
+	short    []float64        // goodputs of runs so short that only a threefold difference counts (see shortTiming), bit/s
 }
 
 // goodputs of all its runs, in bit/s.
@@ -63,7 +63,7 @@ func (c *candidate) each(figure func(reading) float64) []float64 {
 }
 
 // typical is the run to diagnose: the one nearest to the median; of two, the
-// faster one, since runs go astray downwards.
+// faster one, since outliers are slow runs.
 func (c *candidate) typical() *bulk.Result {
 	middle := c.goodput()
 	sorted := slices.SortedFunc(slices.Values(c.readings), func(a, b reading) int {
@@ -77,17 +77,17 @@ func (c *candidate) typical() *bulk.Result {
 type timing struct{ omit, measured time.Duration }
 
 const (
-	// repeatedTrips is how many round trips a transfer is measured that is compared
-	// with others, and glanceTrips one of which only a threefold difference is to be
-	// seen; a path of short round trips is measured so long at least, or chance
-	// decides, and never longer than a first transfer (examine.Timing).
+	// repeatedTrips is for how many round trips a transfer is measured that is compared
+	// with others, and shortTrips for one that only has to show a threefold difference.
+	// Where round trips are short, leastMeasured and leastShort apply, or chance would
+	// decide. It is never longer than a first transfer (examine.Timing).
 	repeatedTrips, leastMeasured = 10, 1500 * time.Millisecond
-	glanceTrips, leastGlance     = 5, 750 * time.Millisecond
-	// settling is how many round trips after a flow has come to its lasting rate it
-	// is measured when it is run again: the next run may take a little longer.
+	shortTrips, leastShort       = 5, 750 * time.Millisecond
+	// settling is how many round trips after the time at which a flow's first run reached
+	// its steady rate further runs are measured: the next one may take a little longer.
 	settling = 3
 	// initialWindow of a connection, in segments (RFC 6928), which doubles each round
-	// trip; and the round trips more until a flow holds its rate: HyStart++ spreads
+	// trip; and the further round trips until a flow holds its rate: HyStart++ spreads
 	// the last doublings over four times as many (RFC 9406), and the queue fills.
 	initialWindow, afterSlowStart = 10, 5
 )
@@ -120,11 +120,11 @@ func (t *tuning) shorter(measured time.Duration) time.Duration {
 	return min(measured, max(repeatedTrips*t.rtt()+t.rtt()/4, leastMeasured)) // a window arrives at once: the last one is in it
 }
 
-// glance is the timing of a run of which only a threefold difference is to be seen,
-// one round trip after both came to their rates, as far as that is known of them.
-func (t *tuning) glance(less, best *candidate) timing {
+// shortTiming is the timing of a run that only has to show a threefold difference: it
+// is measured from one round trip after both reached their rates, if that is known.
+func (t *tuning) shortTiming(less, best *candidate) timing {
 	omit, measured := examine.Timing(t.rtt())
-	return timing{min(omit, max(less.steadyAt, best.steadyAt)+t.rtt()), min(measured, max(glanceTrips*t.rtt(), leastGlance))}
+	return timing{min(omit, max(less.steadyAt, best.steadyAt)+t.rtt()), min(measured, max(shortTrips*t.rtt(), leastShort))}
 }
 
 // repeated is the timing of further runs of two candidates that are compared: both
@@ -170,8 +170,8 @@ func (t *tuning) measure(ctx context.Context, c *candidate, spend timing) error 
 	return nil
 }
 
-// mostOf is what one transfer may take: a change set that is not renewed in time
-// reverts, and what is kept back for the proof is not for a transfer that runs late.
+// mostOf is how long one transfer may take: a change set that is not renewed in time
+// reverts, and a late transfer must not use what is reserved for the proof.
 func (t *tuning) mostOf(spend timing) time.Duration {
 	most := t.meter.Cost(spend.omit, spend.measured) + lateness
 	return min(most, max(t.meter.Cost(spend.omit, spend.measured), t.meter.Left()-t.reserve), confirmWithin-renewing)
@@ -186,8 +186,8 @@ const (
 	renewing = 5 * time.Second
 )
 
-// failed makes an error of a transfer that failed. On the path as it was found,
-// the reason is looked for.
+// failed turns a transfer's failure into an error. If it was the baseline, the reason
+// is diagnosed.
 func (t *tuning) failed(ctx context.Context, c *candidate, run examine.Moved) error {
 	err := run.Err
 	if run.Result != nil {
@@ -204,9 +204,8 @@ func (t *tuning) failed(ctx context.Context, c *candidate, run examine.Moved) er
 }
 
 // mtuNote is what the probe found odd about the path's MTU, to be put behind the
-// error of a transfer that failed: large packets that vanish are why most
-// transfers that connect and then stand still do so. It is empty if there was
-// nothing.
+// error of a transfer that failed: most transfers that connect and then stall do so
+// because large packets are lost. It is empty if the probe found nothing odd.
 func mtuNote(way path.Direction) string {
 	if way.MTU.Note == "" {
 		return ""
@@ -214,10 +213,10 @@ func mtuNote(way path.Direction) string {
 	return "; the probe found: " + way.MTU.Note
 }
 
-// steadyFrom is when a transfer came to the rate that it held until its end, since
-// its start, and whether it did before it was measured. It did where the bytes
-// received since then lie on a straight line, but for what one round trip brings
-// at once: a window arrives as a burst.
+// steadyFrom is when a transfer reached the rate that it held until its end, since its
+// start, and whether that was before the measured time. From then on the bytes
+// received lie on a straight line, apart from what one round trip brings at once: a
+// window arrives as a burst.
 func steadyFrom(r *bulk.Result, d bulk.Direction, rtt time.Duration) (at time.Duration, ok bool) {
 	for _, s := range r.Receivers(d) {
 		from, held := holds(s.Samples, s.Began, rtt)
@@ -230,7 +229,7 @@ func steadyFrom(r *bulk.Result, d bulk.Direction, rtt time.Duration) (at time.Du
 }
 
 // flatness is how far the bytes received may be off the line, in round trips of the
-// lasting rate, beside what arrives between two samples.
+// steady rate, in addition to what arrives between two samples.
 const flatness = 1.0
 
 func holds(samples []bulk.Sample, began, rtt time.Duration) (from time.Duration, ok bool) {

@@ -25,7 +25,7 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 	slices.Reverse(changes)
 	fresh := &candidate{config: best.config, steady: best.steady, steadyAt: best.steadyAt}
 	for i, ch := range changes {
-		if slices.ContainsFunc(best.config, func(o plan.Change) bool { return t.mind.needs(t.hosts.of(o).facts, o, ch) }) {
+		if slices.ContainsFunc(best.config, func(o plan.Change) bool { return t.hooks.needs(t.hosts.of(o).facts, o, ch) }) {
 			continue // it makes the room for what is kept
 		}
 		if len(best.config) == 1 { // that it is needed is the proof itself
@@ -42,7 +42,7 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", without))
 			continue
 		}
-		effect := "not shown to be needed: the budget does not pay for runs without it"
+		effect := "not shown to be needed: the budget does not cover runs without it"
 		if less.measured() && best.measured() {
 			effect = fmt.Sprintf("not shown to be needed: %s without it, %s with it", without, best.goodput())
 		}
@@ -71,7 +71,7 @@ func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allow
 		}
 		spend := t.timingOf(less, best, less)
 		if best.steady {
-			spend = t.glance(less, best)
+			spend = t.shortTiming(less, best)
 		}
 		if t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
 			return false, less.goodput(), nil
@@ -84,7 +84,7 @@ func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allow
 			return false, 0, err
 		}
 		if best.steady {
-			less.glances = append(less.glances, one.goodputs()...)
+			less.short = append(less.short, one.goodputs()...)
 			continue
 		}
 		afresh.readings = append(afresh.readings, one.readings...)
@@ -99,13 +99,13 @@ func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allow
 	return d == stat.Better, afresh.goodput(), nil
 }
 
-// all are the goodputs of all runs, also of those too short to be compared.
-func (c *candidate) all() []float64 { return append(c.goodputs(), c.glances...) }
+// all are the goodputs of all runs, including the short ones.
+func (c *candidate) all() []float64 { return append(c.goodputs(), c.short...) }
 
-// measured says whether any run was made of it.
+// measured says whether it was run at all.
 func (c *candidate) measured() bool { return len(c.all()) > 0 }
 
-// farBelow says whether so few runs of one candidate are enough to show that
+// farBelow says whether one or two runs of one candidate are enough to show that
 // another is better.
 func farBelow(less, best *candidate) bool {
 	a, b := less.all(), best.goodputs()

@@ -50,8 +50,8 @@ func (t *tuning) keep(ctx context.Context, best *candidate) error {
 }
 
 // confirm keeps what is set on one host. A host that cannot keep it over a boot
-// keeps it until then: the gain is proven, and what stands in the way is for its
-// administrator to settle.
+// keeps it until then: the gain is proven, and what prevents it is for its
+// administrator to resolve.
 func (t *tuning) confirm(ctx context.Context, e *end) error {
 	e.confirming = true
 	kept := ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set, Persisted: t.o.Apply == ApplyPersist}
@@ -63,7 +63,7 @@ func (t *tuning) confirm(ctx context.Context, e *end) error {
 		}
 		t.advise(Advice{
 			Host:     e.name,
-			Says:     fmt.Sprintf("what helped is kept until the next boot only: %v; once that is settled, to keep it for good, run", refused),
+			Says:     fmt.Sprintf("what helped is kept until the next boot only: %v; once that is resolved, to keep it for good, run", refused),
 			Commands: []string{"fullbore confirm " + e.set + " --persist"},
 		})
 		refused = nil
@@ -87,7 +87,7 @@ func (t *tuning) describe(ctx context.Context) error {
 // adviseAll makes advice of all that is planned.
 func (t *tuning) adviseAll(in plan.Input) {
 	t.adviseUnseen(in)
-	p := t.mind.plan(in)
+	p := t.hooks.plan(in)
 	for _, step := range p.Steps {
 		t.adviseStep(step, func(plan.Change) bool { return true })
 	}
@@ -161,14 +161,14 @@ func (t *tuning) adviseStep(step plan.Step, may func(plan.Change) bool) {
 	}
 	for _, e := range order {
 		todo := format.Advise(e.facts, changes[e])
-		says := "to " + step.Idea + ", its administrator is to "
+		says := "to " + step.Idea + ", its administrator should "
 		switch {
 		case len(todo.ByHand) == 0:
 			says += "run"
 		case len(todo.Commands) == 0:
 			says += "set by hand: " + strings.Join(todo.ByHand, "; ")
 		default:
-			says += "set by hand: " + strings.Join(todo.ByHand, "; ") + "; and to run"
+			says += "set by hand: " + strings.Join(todo.ByHand, "; ") + "; and run"
 		}
 		if step.Predicted > 0 {
 			says += fmt.Sprintf(" (predicted: %s)", step.Predicted)
@@ -179,14 +179,13 @@ func (t *tuning) adviseStep(step plan.Step, may func(plan.Change) bool) {
 
 // adviseUntried says that the budget ended before a planned step was tried.
 func (t *tuning) adviseUntried(step plan.Step) {
-	t.advise(Advice{Says: fmt.Sprintf("not tried, as what is left of the budget of %v does not pay for trying it and for proving that it helps: %s%s; a larger --budget does",
+	t.advise(Advice{Says: fmt.Sprintf("not tried, as what is left of the budget of %v does not cover trying it and proving that it helps: %s%s; use a larger --budget",
 		t.o.Budget, step.Idea, describeChanges(step.Changes))})
 }
 
-// adviseUnseen tells the administrator of a far end that does not tell its
-// settings what to raise, when the verdict says that it is the limit ("tell the
-// user that the maximum is too small", as the article on California and the UK
-// asks).
+// adviseUnseen advises the administrator of a far end that does not report its
+// settings what to raise, when the verdict says that it is the limit ("tell the user
+// that the maximum is too small", as the article on California and the UK asks).
 func (t *tuning) adviseUnseen(in plan.Input) {
 	receive, send := plan.Unseen(in)
 	var name string
@@ -201,14 +200,14 @@ func (t *tuning) adviseUnseen(in plan.Input) {
 	}
 	t.advise(Advice{
 		Host: t.hosts.far.name,
-		Says: fmt.Sprintf("its buffer maximum is too small for this path: on Linux, let the third value of %s be at least %d (%s); its administrator is to run", name, most, most),
+		Says: fmt.Sprintf("its buffer maximum is too small for this path: on Linux, let the third value of %s be at least %d (%s); its administrator should run", name, most, most),
 		Commands: []string{
 			format.RaiseUnseen(name, most),
 		},
 	})
 }
 
-// adviseFinding passes on what a verdict advises and tune cannot do.
+// adviseFinding passes on a verdict's advice that tune cannot carry out.
 func (t *tuning) adviseFinding(f diagnose.Finding) {
 	if f.Cause != diagnose.Healthy && f.Action != "" {
 		t.advise(Advice{Says: f.Cause + ": " + f.Action})
@@ -224,7 +223,7 @@ func describeChanges(changes []plan.Change) string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
-// describeEffect says what a candidate did against another, in rates.
+// describeEffect compares two candidates' rates, in words.
 func describeEffect(old, fresh *candidate, verdict stat.Decision) string {
 	from, to := old.goodput(), fresh.goodput()
 	switch verdict {

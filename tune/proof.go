@@ -11,8 +11,8 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Proof is what runs made for nothing else say of all that was to be kept,
-// whether it was kept or not.
+// Proof is the gain of all changes together, from runs made only to prove it, whether
+// they were kept or not.
 type Proof struct {
 	Pairs    int        `json:"pairs"` // of runs, one as found and one changed
 	Gain     float64    `json:"gain"`  // factor on goodput
@@ -20,10 +20,9 @@ type Proof struct {
 }
 
 const (
-	// fewestPairs of a proof: one says nothing about its scatter.
+	// fewestPairs of a proof: a single pair says nothing about scatter.
 	fewestPairs = 2
-	// mostPairs are worth their traffic; more only find differences that no user
-	// would notice.
+	// mostPairs of a proof: more only find differences that no user would notice.
 	mostPairs = 30
 	// firstMost is how many pairs the first look may wait for.
 	firstMost = 8
@@ -32,13 +31,13 @@ const (
 	provingShare, needingShare = 0.4, 0.2
 	// confidence of the interval, and of the decision.
 	confidence = 0.95
-	// sureAtOnce is the confidence with which the first pairs must show the gain to
-	// be all. It is higher, as there is a second look for those that do not.
+	// sureAtOnce is the confidence with which the first pairs must show the gain for the
+	// proof to end there. It is higher than confidence, since there is a second look.
 	sureAtOnce = 0.98
 )
 
-// keepBack sets aside what trying changes must leave for what comes after: a share
-// of what there is, and for the proof never less than the fewest pairs take.
+// keepBack reserves part of the budget for leaving out and for the proof: a share of
+// what is left, and for the proof never less than the fewest pairs take.
 func (t *tuning) keepBack() {
 	spend := t.firstTiming(&candidate{config: config{{}}})
 	least := 2*fewestPairs*t.meter.Expect(spend.omit, spend.measured) + t.meter.Cost(0, 0) - t.meter.Expect(0, 0)
@@ -48,15 +47,15 @@ func (t *tuning) keepBack() {
 }
 
 // prove measures before and after again, in pairs, and writes both down. It gives
-// the candidate that stands: what is not proven is put back.
+// the candidate to keep: what is not proven is put back.
 //
 // No run counts that was made to choose: the best of several is better by chance
 // too (the winner's curse). How many pairs there are is fixed before the first of
 // them, from the scatter of all runs until then and from what is left of the
-// budget, of which the interval does not depend (C. Stein, "A two-sample test for
+// budget, so the interval does not depend on the runs it is made from (C. Stein, "A two-sample test for
 // a linear hypothesis whose power is independent of the variance", Annals of
 // Mathematical Statistics 16, 1945). If those do not show a gain, all that is left
-// is spent on more, as one run in twenty goes astray; then all pairs count.
+// is spent on more, as one run in twenty is an outlier; then all pairs count.
 func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate, err error) {
 	t.fill(t.baseline, t.baseline)
 	if len(best.config) == 0 {
@@ -69,11 +68,11 @@ func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate,
 	t.reserve = 0
 	most := min(mostPairs, int((t.meter.Left()-t.meter.Cost(0, 0)+t.meter.Expect(0, 0))/pair))
 	first := min(most, t.firstPairs(best))
-	t.o.Watch.Phase("measure before and after again, in turn, until the gain is certain")
+	t.o.Watch.Phase("measure before and after again, alternately, until the gain is certain")
 	for _, upTo := range []int{first, most} {
 		err := t.pairs(ctx, before, after, ofBefore, ofAfter, upTo)
 		if after.failed != nil && errors.Is(err, errTransfer) {
-			return t.unproven(best, "the transfer failed with it: "+err.Error()), nil
+			return t.unproven(best, "with this change the transfer failed: "+err.Error()), nil
 		}
 		if err != nil {
 			return nil, err
@@ -84,7 +83,7 @@ func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate,
 	}
 	n := min(len(before.readings), len(after.readings))
 	if n < fewestPairs {
-		return t.unproven(best, "not proven: what was left of the budget did not pay for two runs before and two after"), nil
+		return t.unproven(best, "not proven: what was left of the budget did not cover two runs before and two after"), nil
 	}
 	gain := stat.PairedAt(confidence, before.goodputs(), after.goodputs())
 	t.result.Proof = &Proof{n, gain.Gain, [2]float64{gain.Low, gain.High}}
@@ -104,7 +103,7 @@ func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate,
 }
 
 // pairs measures until there are so many of them, in the order before, after,
-// after, before, or until the budget does not pay for another one.
+// after, before, or until the budget does not cover another run.
 func (t *tuning) pairs(ctx context.Context, before, after *candidate, ofBefore, ofAfter timing, upTo int) error {
 	for len(after.readings) < upTo || len(before.readings) < upTo {
 		next, spend := before, ofBefore
@@ -130,15 +129,15 @@ func (t *tuning) unproven(best *candidate, effect string) *candidate {
 
 // firstPairs is how many pairs should show the gain that was seen.
 func (t *tuning) firstPairs(best *candidate) int {
-	if len(best.readings) == 0 { // it is what was left of another that was measured
+	if len(best.readings) == 0 { // leaveOneOut took a change from it, and it was not run since
 		return firstMost
 	}
 	gain := math.Log(float64(best.goodput() / t.baseline.goodput()))
 	return stat.PairsFor(gain, t.scatter(), confidence, fewestPairs, firstMost)
 }
 
-// unknownScatter is what is assumed of a path of which no configuration was
-// measured twice, as standard deviation of the logarithm of a run.
+// unknownScatter is the scatter assumed where no configuration was measured twice, as
+// the standard deviation of the logarithm of a run.
 const unknownScatter = 0.15
 
 // scatter of one run, as standard deviation of its logarithm: that within the

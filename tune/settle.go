@@ -26,7 +26,7 @@ func (t *tuning) settle(ctx context.Context, c *candidate) (diagnose.Diagnosis, 
 	if err != nil {
 		return diagnose.Diagnosis{}, err
 	}
-	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.mind.diagnose)
+	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.hooks.diagnose)
 	c.trials = e.Trials
 	return d, err
 }
@@ -48,9 +48,9 @@ func (t *tuning) plannable(e *diagnose.Evidence, d diagnose.Diagnosis) plan.Inpu
 	}
 }
 
-// explain is for a path on which not even the baseline can be measured: nothing
-// is tried there, but what is known of the reason, and what would help, is in
-// the result. The transfer is what was recorded until it failed.
+// explain is for a path on which not even the baseline can be measured: nothing is
+// tried there, but the result says what is known of the reason, and what would help.
+// The transfer is what was recorded until it failed.
 func (t *tuning) explain(ctx context.Context, transfer *bulk.Result, failed error) {
 	if ctx.Err() != nil || transfer == nil || len(transfer.Client.Streams)+len(transfer.Server.Streams) == 0 {
 		return
@@ -60,7 +60,7 @@ func (t *tuning) explain(ctx context.Context, transfer *bulk.Result, failed erro
 		return // the failure of the transfer says enough
 	}
 	e.Failed = failed.Error()
-	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.mind.diagnose)
+	d, err := examine.Settle(ctx, t.meter, e, t.trialShare(), t.hooks.diagnose)
 	if err != nil {
 		return
 	}

@@ -57,7 +57,7 @@ func tuned(far Far, budget time.Duration) *tuning {
 	return &tuning{
 		near: Near{}, far: far, o: o, hosts: hosts, path: &path.Estimate{RTT: rtt, Forward: way, Reverse: way},
 		meter: examine.NewMeter(far, rtt.Median, budget, o.Watch), result: &Result{}, effects: map[string]string{},
-		mind: mind{diagnose: diagnose.Diagnose, plan: plan.Make},
+		hooks: hooks{diagnose: diagnose.Diagnose, plan: plan.Make},
 	}
 }
 

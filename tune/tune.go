@@ -75,7 +75,7 @@ type Result struct {
 	After       Figure            `json:"after"`
 	Gain        float64           `json:"gain"` // factor on goodput
 	GainCI95    [2]float64        `json:"gain_ci95"`
-	Proof       *Proof            `json:"proof,omitempty"`     // what the runs said that were made to prove the gain; without, no change came so far
+	Proof       *Proof            `json:"proof,omitempty"`     // the gain in runs made only to prove it; absent if no change got that far
 	Verdict     diagnose.Finding  `json:"verdict"`             // of the path as it was found
 	Remaining   *diagnose.Finding `json:"remaining,omitempty"` // what limits now, if changes were kept
 	Apply       Mode              `json:"apply"`               // what became of the kept changes; none: proven, then put back
@@ -87,7 +87,7 @@ type Result struct {
 	TestBytes   int64             `json:"test_bytes"`
 	ChangeSets  []ChangeSet       `json:"change_sets,omitempty"`
 	Interrupted string            `json:"interrupted,omitempty"` // why it ended early; then nothing is kept
-	NotUndone   string            `json:"not_undone,omitempty"`  // what could not be put back at once after that, and until when it is
+	NotUndone   string            `json:"not_undone,omitempty"`  // what could not be put back immediately after that, and by when it will be
 }
 
 // ResultSchema is the version of the JSON contract.
@@ -132,8 +132,8 @@ type ChangeSet struct {
 	Persisted bool   `json:"persisted"` // it outlives a boot
 }
 
-// UntilBoot names the hosts that keep what helped until their next boot only,
-// although it was to be kept for good; the advice says why.
+// UntilBoot names the hosts that keep what helped until their next boot only, although
+// ApplyPersist was asked for; the advice says why.
 func (r *Result) UntilBoot() []string {
 	var names []string
 	for _, set := range r.ChangeSets {
@@ -146,21 +146,21 @@ func (r *Result) UntilBoot() []string {
 
 // ErrNotUndone says that a host did not put its changes back when it was asked
 // to. It does so by itself once the deadline of its change set passes.
-var ErrNotUndone = errors.New("not everything could be put back at once")
+var ErrNotUndone = errors.New("not everything could be put back immediately")
 
-// ErrBudget says that the budget does not even allow a baseline.
+// ErrBudget says that the budget does not even cover a baseline.
 var ErrBudget = errors.New("budget is too small")
 
 // Run tunes one direction of the path to far. On an error, or when ctx ends,
 // both hosts are as they were, unless the error wraps ErrNotUndone; the result then
 // holds what was measured.
 func Run(ctx context.Context, near Near, far Far, o Options) (*Result, error) {
-	return run(ctx, near, far, o, mind{examine.Probe, diagnose.Diagnose, plan.Make, plan.Double, plan.Needs})
+	return run(ctx, near, far, o, hooks{examine.Probe, diagnose.Diagnose, plan.Make, plan.Double, plan.Needs})
 }
 
-// mind is what tune thinks with. Tests put another in its place, to see what tune
-// decides on paths of which the truth is known.
-type mind struct {
+// hooks are the functions that tune probes, diagnoses and plans with. Tests replace
+// them, to see what tune decides on simulated paths whose true gains are known.
+type hooks struct {
 	probe    func(context.Context, examine.Far, bulk.Direction) (*path.Estimate, error)
 	diagnose func(*diagnose.Evidence) diagnose.Diagnosis
 	plan     func(plan.Input) *plan.Plan
@@ -168,8 +168,8 @@ type mind struct {
 	needs    func(h *host.Facts, c, other plan.Change) bool
 }
 
-func run(ctx context.Context, near Near, far Far, o Options, m mind) (*Result, error) {
-	t := &tuning{near: near, far: far, o: o, mind: m, effects: map[string]string{}, result: &Result{
+func run(ctx context.Context, near Near, far Far, o Options, h hooks) (*Result, error) {
+	t := &tuning{near: near, far: far, o: o, hooks: h, effects: map[string]string{}, result: &Result{
 		Schema: ResultSchema, Direction: o.Direction, Apply: o.Apply,
 		Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
 	}}
@@ -199,25 +199,26 @@ type tuning struct {
 	near     Near
 	far      Far
 	o        Options
-	mind     mind
+	hooks    hooks
 	hosts    *hosts
 	path     *path.Estimate
 	meter    *examine.Meter // nil until the path is probed
 	reserve  time.Duration  // of the budget, that must be left for what comes later
 	proving  time.Duration  // the part of it that is for the proof
 	baseline *candidate
-	known    []*candidate // every configuration that was thought of
+	known    []*candidate // every configuration considered
 	result   *Result
 	// effects of single changes, as leave-one-out measured them, by nameOf
 	effects map[string]string
 }
 
-// run tells the story in order.
+// run goes through the phases in order: meet, probe, measure, climb, leave one out,
+// prove, keep.
 func (t *tuning) run(ctx context.Context) (err error) {
 	if err := t.meet(ctx); err != nil {
 		return err
 	}
-	// Whatever goes wrong from here on, and however: both hosts as they were.
+	// Whatever goes wrong from here on, both hosts end as they were.
 	defer func() {
 		if t.meter != nil {
 			spent := t.meter.Spent()
@@ -267,7 +268,7 @@ func (t *tuning) meet(ctx context.Context) error {
 // probe measures the path itself.
 func (t *tuning) probe(ctx context.Context) error {
 	t.o.Watch.Phase("probe the path")
-	estimate, err := t.mind.probe(ctx, t.far, t.o.Direction)
+	estimate, err := t.hooks.probe(ctx, t.far, t.o.Direction)
 	if err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ func (t *tuning) way() path.Direction { return *t.path.Way(t.o.Direction == bulk
 // rtt is the path's round-trip time.
 func (t *tuning) rtt() time.Duration { return t.path.RTT.Median }
 
-// candidate gives the configuration with everything that was measured of it.
+// candidate finds or adds the record of a configuration's measurements.
 func (t *tuning) candidate(c config) *candidate {
 	for _, known := range t.known {
 		if known.config.same(c) {

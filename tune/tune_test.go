@@ -227,12 +227,12 @@ func TestContest(t *testing.T) {
 		{"ten times as much takes one run", []unit.Rate{100, 101}, []unit.Rate{1000}, time.Hour, stat.Better, 1},
 		{"a little more than three times as much, too", []unit.Rate{100, 101}, []unit.Rate{304}, time.Hour, stat.Better, 1},
 		{"three times as much takes another", []unit.Rate{100, 101}, []unit.Rate{303, 304}, time.Hour, stat.Better, 2},
-		{"a tenth takes two: one may have gone astray", []unit.Rate{100, 101}, []unit.Rate{10, 10}, time.Hour, stat.Worse, 2},
+		{"a tenth takes two: one may be an outlier", []unit.Rate{100, 101}, []unit.Rate{10, 10}, time.Hour, stat.Worse, 2},
 		{"a lone run is not enough, however steady the other side", []unit.Rate{100, 101}, []unit.Rate{200, 201}, time.Hour, stat.Better, 2},
 		{"the same is found to be the same", []unit.Rate{1000, 1001}, []unit.Rate{1000, 1001}, time.Hour, stat.Same, 2},
 		{"too little to matter is the same", []unit.Rate{1000, 1000.1}, []unit.Rate{1010, 1010.1}, time.Hour, stat.Same, 2},
 		{"less is worse", []unit.Rate{1000, 1000.1}, []unit.Rate{900, 900.1}, time.Hour, stat.Worse, 2},
-		{"one run that went astray does not hide a gain", []unit.Rate{204, 203}, []unit.Rate{60, 310, 309, 204}, time.Hour, stat.Better, 4},
+		{"one outlier does not hide a gain", []unit.Rate{204, 203}, []unit.Rate{60, 310, 309, 204}, time.Hour, stat.Better, 4},
 		{"without budget nothing is decided", []unit.Rate{100, 130}, []unit.Rate{120}, 0, stat.Undecided, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -348,7 +348,7 @@ func TestNextCountsOnNothingRejected(t *testing.T) {
 				Path: plan.Given(unit.Gbps, 100*time.Millisecond, 1500), Direction: bulk.Forward,
 				Sender: h, Receiver: h, Diagnosis: plan.Assumed(diagnose.ReceiverBuffer),
 			}
-			tuning := &tuning{hosts: pair(bulk.Forward, newEnd(h.Name, &book{}), newEnd("b", &book{})), mind: mind{plan: plan.Make}, result: &Result{}}
+			tuning := &tuning{hosts: pair(bulk.Forward, newEnd(h.Name, &book{}), newEnd("b", &book{})), hooks: hooks{plan: plan.Make}, result: &Result{}}
 			var tried []plan.Step
 			for i, want := range []string{test.first, test.second} {
 				var step *plan.Step

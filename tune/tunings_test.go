@@ -106,12 +106,12 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 	w := newWorld(seed)
 	o := Options{Direction: bulk.Forward, Streams: 1, Budget: DefaultBudget, Apply: ApplyLive, Watch: silent{}}
 	w.scatter = 0.01 * math.Exp(w.rng.Float64()*math.Log(30))
-	w.drift, w.astray = 0.002*w.rng.NormFloat64(), 0.05
+	w.drift, w.outliers = 0.002*w.rng.NormFloat64(), 0.05
 	w.sampled = w.rng.IntN(2) == 0
 	k.draw(w, &o)
 	paid := k.helps > 0 && w.pays(o, k.helps)
 	w.rng.Shuffle(len(w.settings), func(i, j int) { w.settings[i], w.settings[j] = w.settings[j], w.settings[i] })
-	r, err := run(context.Background(), Near{Facts: w.sender.Facts, Changes: w.sender}, far{w}, o, w.mind())
+	r, err := run(context.Background(), Near{Facts: w.sender.Facts, Changes: w.sender}, far{w}, o, w.hooks())
 	sum.tunings++
 	broken := func(format string, args ...any) {
 		sum.broken = append(sum.broken, fmt.Sprintf("seed %d: %s", seed, fmt.Sprintf(format, args...)))
@@ -199,7 +199,7 @@ func most(n int, share float64) int {
 
 func least(n int, share float64) int { return n - most(n, 1-share) }
 
-// TestTunings tunes drawn paths of which the truth is known: FULLBORE_TUNINGS of
+// TestTunings tunes drawn paths whose true gains are known: FULLBORE_TUNINGS of
 // each kind. What it prints is the table of docs/tuning-statistics.md.
 func TestTunings(t *testing.T) {
 	n := 60

@@ -24,7 +24,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// world is a path between two hosts of which the truth is known: what goodput each
+// world is a path between two hosts whose true gains are known: what goodput each
 // setting makes, and how runs scatter about that. Its clock is that of the bubble
 // (testing/synctest) that it lives in.
 type world struct {
@@ -34,7 +34,7 @@ type world struct {
 	settings []setting
 	scatter  float64 // standard deviation of the logarithm of a run
 	drift    float64 // of the logarithm, from each run to the next
-	astray   float64 // share of runs that come out at a fifth to four fifths
+	outliers float64 // share of runs that come out at a fifth to four fifths
 	beside   time.Duration
 	sampled  bool // samples show that a flow holds its rate, so that further runs are shorter
 
@@ -170,7 +170,7 @@ func (f far) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progr
 		w.lastChanged = now
 	}
 	rate := truth * math.Exp(w.scatter*w.rng.NormFloat64()+w.drift*float64(len(w.runs)))
-	if w.rng.Float64() < w.astray {
+	if w.rng.Float64() < w.outliers {
 		rate *= 0.2 + 0.6*w.rng.Float64()
 	}
 	took := w.beside + spec.Omit + spec.Duration
@@ -357,12 +357,12 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// mind plans each setting in turn, and knows nothing of the truth.
-func (w *world) mind() mind {
+// hooks plan each setting in turn, and do not know the true gains.
+func (w *world) hooks() hooks {
 	change := func(s setting, from, to int) plan.Change {
 		return plan.Change{Role: s.role, Host: w.end(s.role).name, Tunable: s.name, From: fmt.Sprint(from), To: fmt.Sprint(to), Why: "w", Source: "s"}
 	}
-	return mind{
+	return hooks{
 		probe: func(context.Context, examine.Far, bulk.Direction) (*path.Estimate, error) {
 			way := path.Direction{Capacity: path.Capacity{Rate: 100 * unit.Gbps, High: 100 * unit.Gbps}}
 			return &path.Estimate{RTT: path.RTT{Min: w.rtt, Median: w.rtt, Max: w.rtt}, Forward: way, Reverse: way}, nil

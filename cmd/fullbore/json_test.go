@@ -59,7 +59,7 @@ func TestJSONContract(t *testing.T) {
 			Schema: tune.ResultSchema, Direction: "forward", From: "a", To: "b", Path: estimate, Before: figure, After: figure,
 			Gain: 328, GainCI95: [2]float64{324, 333}, Proof: &tune.Proof{Pairs: 2, Gain: 328, GainCI95: [2]float64{324, 333}}, Verdict: finding, Remaining: &finding, Apply: tune.ApplyLive,
 			Kept: []tune.Outcome{outcome}, PutBack: []tune.Outcome{outcome},
-			Advice:  []tune.Advice{{Host: "b", Says: "its administrator is to run", Commands: []string{"sysctl"}}},
+			Advice:  []tune.Advice{{Host: "b", Says: "its administrator should run", Commands: []string{"sysctl"}}},
 			Latency: tune.LatencyPair{Before: 150, After: 244}, TestSeconds: 68.1, TestBytes: 2 << 30,
 			ChangeSets:  []tune.ChangeSet{{Host: "b", ID: "1", Undo: "fullbore revert 1", Persisted: true}},
 			Interrupted: "stopped by a signal",
