@@ -40,7 +40,7 @@ func (s *stream) leaveOutEarly(spec Spec) {
 	}
 	early := max(0, s.record.Bytes-arrived)
 	s.record.Early = &early
-	if !spec.omitsEarly() {
+	if !spec.OmitsEarly() {
 		return
 	}
 	s.record.Bytes -= early
@@ -51,9 +51,9 @@ func (s *stream) leaveOutEarly(spec Spec) {
 	}
 }
 
-// omitsEarly says whether what arrived before the measured time is of the omitted
-// one: there is such a time, and it is time that ends the transfer.
-func (s Spec) omitsEarly() bool { return s.Timed() && s.Omit > 0 }
+// OmitsEarly says whether [Stream.Early] is counted in Stream.Omitted, not in
+// Stream.Bytes: there is an omitted time, and it is time that ends the transfer.
+func (s Spec) OmitsEarly() bool { return s.Timed() && s.Omit > 0 }
 
 // arrivedBetween is how many bytes of data arrived between two looks at a
 // receiver, in order or not, and never more than that.

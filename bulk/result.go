@@ -165,7 +165,7 @@ func (r *Result) Goodput(d Direction) unit.Rate {
 // timely are the bytes that arrived in a receiver's measured time. A sender with a rate of its own writes a block and
 // pauses: its first block is as much a part of that rate as any.
 func (r *Result) timely(s *Stream) int64 {
-	if s.Early == nil || r.Spec.omitsEarly() || r.Spec.Rate > 0 {
+	if s.Early == nil || r.Spec.OmitsEarly() || r.Spec.Rate > 0 {
 		return s.Bytes
 	}
 	return max(0, s.Bytes-max(0, *s.Early))

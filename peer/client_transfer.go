@@ -262,6 +262,8 @@ func checkEnd(spec bulk.Spec, far *bulk.End) error {
 			return fmt.Errorf("both ends were the sender, or neither, of stream %d", s.ID)
 		case s.Bytes < 0 || s.Omitted < 0 || s.Elapsed < 0:
 			return fmt.Errorf("stream %d has negative counts", s.ID)
+		case s.Early != nil && (*s.Early < 0 || *s.Early > holdsEarly(spec, &s)):
+			return fmt.Errorf("%d of %d bytes had arrived early on stream %d", *s.Early, holdsEarly(spec, &s), s.ID)
 		case len(s.Samples) > mostSamples(spec):
 			return fmt.Errorf("stream %d has %d samples, and there can be %d", s.ID, len(s.Samples), mostSamples(spec))
 		}
@@ -271,6 +273,14 @@ func checkEnd(spec bulk.Spec, far *bulk.End) error {
 		return err
 	}
 	return far.Memory.Check()
+}
+
+// holdsEarly is the count of a stream that the bytes which had arrived early are in.
+func holdsEarly(spec bulk.Spec, s *bulk.Stream) int64 {
+	if spec.OmitsEarly() {
+		return s.Omitted
+	}
+	return s.Bytes
 }
 
 // part tells the far end that the transfer is over, so that its place is free

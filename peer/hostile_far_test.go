@@ -353,6 +353,11 @@ func TestTricklingRequest(t *testing.T) {
 // What a far end says of a transfer is believed only as far as it can be.
 func TestCheckEnd(t *testing.T) {
 	spec := bulk.Spec{Direction: bulk.Forward, Streams: 1}
+	early := func(bytes, omitted, early int64) func(*bulk.End) {
+		return func(e *bulk.End) {
+			e.Streams[0].Bytes, e.Streams[0].Omitted, e.Streams[0].Early = bytes, omitted, &early
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*bulk.End)
@@ -365,6 +370,9 @@ func TestCheckEnd(t *testing.T) {
 		{"another stream", func(e *bulk.End) { e.Streams[0].ID = 7 }, "none of this transfer's"},
 		{"it sent, too", func(e *bulk.End) { e.Streams[0].Sender = true }, "both ends were the sender"},
 		{"negative bytes", func(e *bulk.End) { e.Streams[0].Bytes = -1 }, "negative counts"},
+		{"what had arrived early", early(10, 0, 10), ""},
+		{"negative bytes arrived early", early(0, 0, -1), "-1 of 0 bytes had arrived early"},
+		{"more bytes arrived early than arrived", early(10, 100, 11), "11 of 10 bytes had arrived early"},
 		{"thousands of interfaces", func(e *bulk.End) { e.Links = make([]host.LinkDelta, 4000) }, "4000 interfaces"},
 		{"negative errors", func(e *bulk.End) {
 			e.Links = []host.LinkDelta{{Name: "eth0", LinkCounters: host.LinkCounters{CRC: -1}}}
@@ -377,5 +385,17 @@ func TestCheckEnd(t *testing.T) {
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
+	}
+
+	// With an omitted time, that is where they are counted.
+	spec.Omit, spec.Duration = time.Second, time.Second
+	far := bulk.End{Streams: []bulk.Stream{{ID: 1}}}
+	early(0, 10, 10)(&far)
+	if err := checkEnd(spec, &far); err != nil {
+		t.Errorf("omitted bytes had arrived early: %v", err)
+	}
+	early(100, 10, 11)(&far)
+	if err := checkEnd(spec, &far); err == nil {
+		t.Error("more bytes had arrived early than were omitted, and that is taken")
 	}
 }
