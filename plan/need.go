@@ -138,8 +138,8 @@ func (m *maker) sendFactor() float64 {
 	return 2
 }
 
-// congestion is what the baseline's connections used, the sender's default if
-// there is no baseline.
+// congestion is what the baseline's connections used; where that is not known, what
+// the route to the receiver says, and without one the sender's default.
 func (m *maker) congestion() string {
 	if m.Baseline != nil {
 		if senders := m.Baseline.Senders(m.Direction); len(senders) > 0 && senders[0].Congestion != "" {
@@ -148,6 +148,9 @@ func (m *maker) congestion() string {
 	}
 	if m.Sender == nil {
 		return ""
+	}
+	if said := m.Sender.Tunables[m.route(m.Sender)]; said != "" {
+		return said
 	}
 	return m.Sender.Tunables[controls[m.Sender.OS]]
 }

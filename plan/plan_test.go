@@ -422,3 +422,33 @@ func TestPlanProperties(t *testing.T) {
 		}
 	})
 }
+
+// What is planned goes by what the sender's connections use: as the transfer shows,
+// else by what the route to the receiver says, and only then by the host's default.
+func TestCongestionInUse(t *testing.T) {
+	const route = "route.congctl@198.18.0.0/15"
+	for name, test := range map[string]struct {
+		route, stream, want string
+	}{
+		"a route, and no transfer":                    {"cubic", "", "cubic"},
+		"a route, and a transfer that went otherwise": {"cubic", "reno", "reno"},
+		"no route, and a transfer":                    {"", "reno", "reno"},
+		"neither":                                     {"", "", "bbr"},
+	} {
+		sender := linux("a", "tcp_congestion_control", "bbr", "tcp_wmem", "4096 16384 1048576")
+		if test.route != "" {
+			sender.Tunables[route] = test.route
+		}
+		// With and without a transfer of which the sender did not tell.
+		for _, baseline := range []*bulk.Result{nil, {Client: bulk.End{Streams: []bulk.Stream{{ID: 1, Sender: true, Remote: "198.18.0.2:5201"}}}}} {
+			if test.stream != "" {
+				baseline = &bulk.Result{Client: bulk.End{Streams: []bulk.Stream{{ID: 1, Sender: true, Remote: "198.18.0.2:5201", Congestion: test.stream}}}}
+			}
+			p := Make(Input{Path: between(unit.Gbps, 10*ms), Direction: bulk.Forward, Sender: sender, Receiver: linux("b"), Baseline: baseline, Diagnosis: found(diagnose.SenderBuffer)})
+			text := fmt.Sprint(p.Steps)
+			if want := "for sending with " + test.want; !strings.Contains(text, want) {
+				t.Errorf("%s: want %q in %s", name, want, text)
+			}
+		}
+	}
+}
