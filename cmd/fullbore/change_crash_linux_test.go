@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,6 +202,10 @@ func TestIntegrationClosedTerminal(t *testing.T) {
 	c := newChanging(t)
 	const name = "net.ipv4.tcp_rmem"
 	term := openTerminal(t, 200, 24)
+	// Tests that are run under nohup ignore hang-ups, and so would what they start.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
 	// The end of its input reaches a shell before the hang-up does: it waits for both.
 	shell := exec.Command("/bin/sh", "-c", `"$0" apply "$1" --confirm-within 5s; read line; exec sleep 60`, self(t), c.plan)
 	term.run(t, shell)
