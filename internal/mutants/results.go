@@ -11,7 +11,7 @@ import (
 )
 
 // results of a package lie in a file: its first line is the sum of the sources
-// that they hold for, each other one a mutant's ID, its outcome, place and change.
+// that they hold for and how many mutants there are, each other one a mutant's ID, its outcome, place and change.
 type results struct {
 	*os.File
 	known map[int]string // outcome by ID
@@ -20,7 +20,7 @@ type results struct {
 func open(dir string, s *source) (*results, error) {
 	name := filepath.Join(dir, strings.ReplaceAll(s.path, "/", "-")+".txt")
 	r := &results{known: map[int]string{}}
-	head := s.path + " " + s.sum + "\n"
+	head := fmt.Sprintf("%s %s %d\n", s.path, s.sum, len(s.mutants))
 	old, err := os.ReadFile(name)
 	if err == nil && strings.HasPrefix(string(old), head) {
 		for _, f := range found(string(old)) {
@@ -99,7 +99,11 @@ func writeDoc(o *options) error {
 		if err != nil {
 			return err
 		}
-		path, _, _ := strings.Cut(string(text), " ")
+		var path, sum string
+		var mutants int
+		if _, err := fmt.Sscan(string(text), &path, &sum, &mutants); err != nil {
+			return fmt.Errorf("%s: %w: remove it", file, err)
+		}
 		count := map[string]int{}
 		fmt.Fprintf(&survivors, "\n%s:\n\n", path)
 		for _, f := range found(string(text)) {
@@ -109,7 +113,11 @@ func writeDoc(o *options) error {
 				fmt.Fprintf(&survivors, "- %s/%s: %s (%s)\n", path, f.At, f.What, f.outcome)
 			}
 		}
-		row(path, count)
+		name := path
+		if tried := count[killed] + count[timedOut] + count[survived] + count[missed]; tried < mutants {
+			name = fmt.Sprintf("%s (so far, of %d)", path, mutants)
+		}
+		row(name, count)
 	}
 	row("all", total)
 	return os.WriteFile(o.doc, []byte(string(intro)+tableMark+table.String()+survivedMark+strings.TrimPrefix(survivors.String(), "\n")), 0o644)
