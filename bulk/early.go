@@ -103,13 +103,13 @@ func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
 		return nil
 	}
 	if !bounded {
-		return &Excess{Says: "it may be too high: the receiving end does not tell what had come before the measured time began, and was read in it"}
+		return &Excess{Says: "it may be too high: the receiving end does not report what had arrived before the measured time began and was read during it"}
 	}
 	by := min(1, float64(waited)/float64(bytes))
 	if by == 0 {
 		return nil
 	}
-	return &Excess{By: &by, Says: fmt.Sprintf("it may be up to %.2g %% too high: the receiving end does not tell what had come before the measured time began, and was read in it: %s at most", 100*by, unit.Size(waited))}
+	return &Excess{By: &by, Says: fmt.Sprintf("it may be up to %.2g %% too high: the receiving end does not report what had arrived before the measured time began and was read during it: %s at most", 100*by, unit.Size(waited))}
 }
 
 // mayHaveWaited is how many bytes can have waited at a receiver when the measured

@@ -146,7 +146,7 @@ func TestPersistInterface(t *testing.T) {
 	w.tunables[rps] = "0"
 	id := begin(t, m, Setting{mtu, "9000"}, Setting{ring, "4096"}, Setting{adapts, "0"}, Setting{rps, "f"}, Setting{rmem, bigger})
 	// The shell is to be there too.
-	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "/bin/sh, which is to set it at boot, is not there")
+	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "/bin/sh, which would set it at boot, is not there")
 	if w.dropIn(t) != "" {
 		t.Error("refused, but sysctl's file was written")
 	}
@@ -194,7 +194,7 @@ func TestPersistInterfaceRefused(t *testing.T) {
 		has     []string // paths that are there
 		says    string
 	}{
-		{"made by software", Setting{mtu, "9000"}, []string{"usr/lib/udev/x"}, "made by software"},
+		{"created by software", Setting{mtu, "9000"}, []string{"usr/lib/udev/x"}, "created by software"},
 		{"no udev", Setting{mtu, "9000"}, []string{"sys/class/net/eth0/device/driver/x"}, "no udev"},
 		{"no ethtool", Setting{ring, "4096"}, []string{"usr/lib/udev/x", "sys/class/net/eth0/device/driver/x"}, "ethtool"},
 		{"a route", Setting{"route.congctl@198.18.0.0/15", "bbr"}, nil, "does not keep route.congctl@198.18.0.0/15 over a reboot"},
@@ -237,7 +237,7 @@ func TestIntegrationInterface(t *testing.T) {
 			t.Errorf("%+v of %+v", v, v.Device)
 		}
 	}
-	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "made by software")
+	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, "created by software")
 	ip("link", "set", "two", "name", "three")
 	reverted, err := m.Revert(t.Context(), id)
 	must(t, err)

@@ -89,7 +89,7 @@ func NewManager(dir string, knobs Knobs) (*Manager, error) {
 // Begin opens an empty change set; see Host.
 func (m *Manager) Begin(ctx context.Context, reason string, confirmWithin time.Duration) (string, error) {
 	if confirmWithin <= 0 || confirmWithin > maxWithin {
-		return "", fmt.Errorf("%w: a change set is to be confirmed within more than 0s and at most %v, not %v", ErrRefused, maxWithin, confirmWithin)
+		return "", fmt.Errorf("%w: a change set must be confirmed within more than 0s and at most %v, not %v", ErrRefused, maxWithin, confirmWithin)
 	}
 	if len(reason) > maxReason {
 		return "", fmt.Errorf("%w: a reason of %d bytes is too long, %d are allowed", ErrRefused, len(reason), maxReason)

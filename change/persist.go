@@ -118,7 +118,7 @@ func homeless(v *Value) error {
 	do := "without --persist it is kept until the next boot"
 	if known, ok := lookup(v.Tunable); ok && known.Persist != "" {
 		_, instance := tunable.Split(v.Tunable)
-		do += "; for good, this is to be done by hand: " + known.Fill(v.Tunable, v.New, instance).Persist
+		do += "; to keep it for good, do this by hand: " + known.Fill(v.Tunable, v.New, instance).Persist
 	}
 	return fmt.Errorf("%w: fullbore does not keep %s over a reboot; %s", ErrRefused, v.Tunable, do)
 }

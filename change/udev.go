@@ -39,14 +39,14 @@ func (l *ledger) udevServes(v *Value) error {
 	case rule == "":
 		why = name + " has no hardware address to recognise it by"
 	case !under("sys/class/net/" + name + "/device/driver"):
-		why = name + " is made by software: what makes it is to set it too"
+		why = name + " is created by software, which has to set it too"
 	case !under("usr/lib/udev") && !under("lib/udev"):
 		why = "this host has no udev"
 	default:
 		// The rule names the program with its path, as udev wants it.
 		if _, run, ok := strings.Cut(rule, `RUN+="`); ok {
 			if program, _, _ := strings.Cut(run, " "); !under(program) {
-				why = fmt.Sprintf("%s, which is to set it at boot, is not there: install it, or", program)
+				why = fmt.Sprintf("%s, which would set it at boot, is not there: install it, or", program)
 			}
 		}
 	}

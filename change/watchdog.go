@@ -54,7 +54,7 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 		case <-gone:
 			gone, why = nil, "its process ended without confirming"
 		case <-ctx.Done():
-			_, err := m.watchOnce(id, "its watchdog was told to stop", false, &timed)
+			_, err := m.watchOnce(id, "its watchdog was asked to stop", false, &timed)
 			return err
 		}
 	}

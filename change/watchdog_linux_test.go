@@ -40,7 +40,7 @@ func TestWatch(t *testing.T) {
 			_ = m.Apply(t.Context(), id, []Setting{{rmem, biggest}, {idle, "0"}})
 			t.Error("it is still there")
 		}, Reverted, "it was cut short"},
-		{"is told to stop", ended, nil, nil, Reverted, "its watchdog was told to stop"},
+		{"is told to stop", ended, nil, nil, Reverted, "its watchdog was asked to stop"},
 		{"meets a passing fault", ended, nil, func(_ *testing.T, w *world, _ *Manager, _ string) {
 			w.now = w.now.Add(minute)
 			w.faults[w.point+1] = failBefore // of the journal, at the first try

@@ -31,7 +31,7 @@ func applicationWindow(v *view) *Finding {
 	f := &Finding{
 		Cause:      ApplicationWindow,
 		Confidence: confidence(count(w.known && sends, w.size > 0, w.size > 0 && sends && v.busy > 0.9), 0),
-		Says: fmt.Sprintf("%s lets only about %v be on its way at a time%s. It then waits for the far end's program to take it, and a round trip of %s makes %v of that, whatever TCP would allow.",
+		Says: fmt.Sprintf("%s lets only about %v be in flight at a time%s. It then waits for the far end's program to take it; over a round trip of %s that makes %v, whatever TCP would allow.",
 			who, about, why, unit.Milliseconds(v.rtt), v.goodput),
 		Action: who + ": " + action,
 		Gain:   1,
@@ -49,7 +49,7 @@ func applicationWindow(v *view) *Finding {
 			f.Add("tcp_windows", float64(open), "B", "TCP itself would let %v be on its way, as its windows stand: %v", open, WindowRate(open, v.rtt))
 		}
 	}
-	return v.predictTwice(f, "of two transfers at a time, since each has a window of its own; more add up until the path is full, and how much it carries a passing look does not tell")
+	return v.predictTwice(f, "of two transfers at a time, since each has a window of its own; more add up until the path is full, and how much it carries cannot be seen from a running flow")
 }
 
 // programWindow is the window of the program's own that explains what is on its

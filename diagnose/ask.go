@@ -51,8 +51,8 @@ func (v *view) askCongestion(verdict *Finding) *Trial {
 	return v.ask(TrialCongestion, "Does a congestion control that does not take loss for congestion get more?",
 		func(s *bulk.Spec) { s.Congest = "bbr" },
 		Expectation{RandomLoss, limit, "all that the path can carry: its loss is none of the flow's doing"},
-		Expectation{ShallowQueue, limit, "nearly all: it sends evenly, and so needs hardly any queue"},
-		Expectation{Policer, v.goodput, "hardly more than now: the bucket does not let more through"},
+		Expectation{ShallowQueue, limit, "nearly all: it sends evenly, and so needs almost no queue"},
+		Expectation{Policer, v.goodput, "barely more than now: the bucket does not let more through"},
 		Expectation{CompetingTraffic, v.goodput, "a larger share, and the queue stays"})
 }
 
@@ -176,7 +176,7 @@ func (v *view) askSegment(verdict *Finding) *Trial {
 	limit, _ := v.pathLimit()
 	return v.ask(TrialSegment, "Do smaller packets come through?",
 		func(s *bulk.Spec) { s.MSS = d.MTU.Bytes - ipv6Headers },
-		Expectation{MTUBlackHole, limit, "all of them: only packets above a size vanish"})
+		Expectation{MTUBlackHole, limit, "all of them: only packets above a certain size are lost"})
 }
 
 // ipv6Headers are those of IPv6 and of TCP without options, in bytes: the larger

@@ -52,7 +52,7 @@ var Causes = []Cause{
 	{PathCapacity, "the bottleneck: it is full, nothing to tune"},
 	{Bufferbloat, "latency: capacity is reached, but at a delay out of proportion"},
 	{Reordering, "reordering that is taken for loss"},
-	{MTUBlackHole, "the path's MTU: packets above a size vanish"},
+	{MTUBlackHole, "the path's MTU: packets above a certain size are lost"},
 	{SmallMSS, "the MSS, far below the link's MTU"},
 	{DuplexMismatch, "a link with one side half, one full duplex"},
 	{LinkErrors, "a NIC or cable that corrupts frames"},

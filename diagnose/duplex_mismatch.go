@@ -109,7 +109,7 @@ func (v *view) perhapsMismatch() *Finding {
 	f := &Finding{
 		Cause:      DuplexMismatch,
 		Confidence: 0.25,
-		Says: fmt.Sprintf("The path carries %v but this transfer only %v, with %s sent again and no queue, as on a link of which one side is half duplex. One host does not report its interfaces, and other faults look the same.",
+		Says: fmt.Sprintf("The path carries %v but this transfer only %v, with %s sent again and no queue, as on a link with one side at half duplex. One host does not report its interfaces, and other faults look the same.",
 			c.Rate, v.goodput, percent(v.loss.share)),
 		Action: "compare speed and duplex of both sides of each link (ethtool, the switch's interface status); late collisions or damaged frames prove it",
 		weight: v.network(),

@@ -37,7 +37,7 @@ func memoryPressure(v *view) *Finding {
 	f := &Finding{
 		Cause:      MemoryPressure,
 		Confidence: confidence(count(worst.entered > 0, worst.above, worst.saved > 0, worst.aborted > 0), 0),
-		Says: fmt.Sprintf("The TCP connections of the %s hold as much memory as the kernel grants all of them together, so it shrinks their buffers. %v arrive on a round trip of %s, and no connection's own buffer is to blame.",
+		Says: fmt.Sprintf("The TCP connections of the %s hold as much memory as the kernel grants all of them together, so it shrinks their buffers. %v arrive over a round trip of %s, and no connection's own buffer limit is the cause.",
 			worst.at, v.goodput, unit.Milliseconds(v.rtt)),
 		Action: fmt.Sprintf("raise the values of %s on the %s if it has memory to spare, or find the connections that hold it (ss -tm)", mem, worst.at),
 		weight: worst.share,

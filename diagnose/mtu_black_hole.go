@@ -26,7 +26,7 @@ func mtuBlackHole(v *view) *Finding {
 	f := &Finding{
 		Cause:      MTUBlackHole,
 		Confidence: confidence(2+count(small != nil, small != nil && small.goodput > 10*v.goodput), 0),
-		Says: fmt.Sprintf("Packets of up to %d bytes pass, larger ones vanish, and no router says so. TCP believes in the %d bytes of its own link, so that a connection opens and then stands still.",
+		Says: fmt.Sprintf("Packets of up to %d bytes pass, larger ones are lost, and no router reports it. TCP relies on the %d bytes of its own link, so a connection opens and then stalls.",
 			d.MTU.Bytes, d.MTU.Link),
 		Action: fmt.Sprintf("let ICMP \"fragmentation needed\" through the firewalls on the path; or set net.ipv4.tcp_mtu_probing to 1 on the sender; or lower its link's MTU to %d bytes, or the MSS to %d", d.MTU.Bytes, d.MTU.Bytes-ipv6Headers),
 		Gain:   1,

@@ -27,7 +27,7 @@ func InPassing(e *Evidence) Finding {
 	v := newView(e)
 	v.judge(passing)
 	if v.found(ShortTransfer) != nil { // a running flow is not too short, it has only just begun
-		return v.unlimited("The connection is still getting faster, and its windows are still opening: it has not come to its limit.", "look again in a few seconds")
+		return v.unlimited("The connection is still getting faster, and its windows are still opening: it has not reached its limit.", "look again in a few seconds")
 	}
 	inOrder(v.findings)
 	f := verdict(v, v.findings)
@@ -53,11 +53,11 @@ func (v *view) unknownInPassing() Finding {
 	switch {
 	case len(v.senders) == 0:
 		return v.unlimited(
-			fmt.Sprintf("This host receives %v and reads it as it comes, and its window has room. So the limit lies with the sender or the path, which cannot be told from here.", v.goodput),
+			fmt.Sprintf("This host receives %v and reads it as it comes, and its window has room. So the limit lies with the sender or the path, which cannot be determined from here.", v.goodput),
 			"watch the sender: only its kernel knows what it waits for")
 	case v.windowHeld() >= 0.5 && !v.tellsWindow():
 		return v.unlimited(
-			"The sender waits for the receiver's window. Whether its buffer is too small or its program reads too slowly cannot be told: this kernel does not say how large the window is, as Linux does since 5.4.",
+			"The sender waits for the receiver's window. Whether its buffer is too small or its program reads too slowly cannot be determined: this kernel does not say how large the window is, as Linux does since 5.4.",
 			"watch the receiver, or watch here with Linux 5.4 or newer")
 	}
 	return v.unlimited(

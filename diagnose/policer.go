@@ -35,7 +35,7 @@ func policer(v *view) *Finding {
 			2*count(ceiling > pacedMore*v.goodput && len(tried.reached) == 1)+3*count(v.burstLoss() > bucketLoss)),
 		Says: fmt.Sprintf("Short bursts pass at %v, but nothing lasting gets beyond %v: above that packets are dropped, and no queue builds up before. That is a policer on the path, of about %v.",
 			limit, ceiling, unit.Rate(float64(ceiling)/v.payloadShare())),
-		Action: "ask the network's operator for a higher rate, or for a shaper in the policer's place; until then pace below its rate, or use bbr, so that less is sent in vain",
+		Action: "ask the network's operator for a higher rate, or for a shaper in the policer's place; until then pace below its rate, or use bbr, so that less is sent only to be dropped",
 		weight: 1,
 	}
 	f.addGoodput(v)

@@ -20,7 +20,7 @@ func randomLoss(v *view) *Finding {
 		if !v.queueGoes() {
 			return nil
 		}
-		queue = "whatever waited there does not with another congestion control"
+		queue = "with another congestion control nothing waits there"
 	}
 	limit, known := v.pathLimit()
 	model, fits := v.lossModel()
@@ -55,7 +55,7 @@ func randomLoss(v *view) *Finding {
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
 	if v.Passing != nil {
 		f.Confidence = min(f.Confidence, untried)
-		f.Action += "; fullbore diagnose tells random loss from a policer or a short queue"
+		f.Action += "; fullbore diagnose distinguishes random loss from a policer or a short queue"
 	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

@@ -25,7 +25,7 @@ func reordering(v *view) *Finding {
 		Confidence: confidence(1+count(often, wrong, spurious >= events, v.distance() > 10), 0),
 		Says: fmt.Sprintf("Packets overtake each other: %.0f times in this transfer, by up to %.0f packets. The sender takes some of that for loss, sends again what had not been lost, and slows down.",
 			seen, v.distance()),
-		Action: "look for load balancing by packet or a link that repairs frames out of order; at the sender bbr is hardly slowed by it, and a recent kernel (RACK, from 4.18 on) is slowed less",
+		Action: "look for load balancing by packet or a link that repairs frames out of order; at the sender bbr is barely slowed by it, and a recent kernel (RACK, from 4.18 on) is slowed less",
 		weight: 1,
 	}
 	f.addGoodput(v)
@@ -33,7 +33,7 @@ func reordering(v *view) *Finding {
 	f.Add("reordered", seen, "", "packets were seen out of order %.0f times", seen)
 	f.Add("reordering_distance", v.distance(), "packets", "by up to %.0f packets", v.distance())
 	f.Add("loss_events", events, "", "%.0f times the sender slowed down for loss", events)
-	f.Add("spurious", spurious, "", "%.0f retransmissions turned out to be in vain (duplicates reported or undone)", spurious)
+	f.Add("spurious", spurious, "", "%.0f retransmissions turned out to be unnecessary (reported as duplicates, or undone)", spurious)
 	f.addTrials(v, TrialCongestion, TrialPaced)
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }

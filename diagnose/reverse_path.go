@@ -27,7 +27,7 @@ func reversePath(v *view) *Finding {
 		weight: 1,
 	}
 	if !filled {
-		f.Says = fmt.Sprintf("%.0f %% of the acknowledgements are lost on the way back. What they tell comes late and in leaps, and data waits for it.", 100*lost)
+		f.Says = fmt.Sprintf("%.0f %% of the acknowledgements are lost on the way back. News of what arrived comes late and in bursts, and data waits for it.", 100*lost)
 		f.Action = "look for what drops packets on the way from the receiver to the sender"
 	}
 	f.addGoodput(v)

@@ -382,8 +382,8 @@ func TestReorderingEdges(t *testing.T) {
 	checkEdges(t, Reordering, []edge{
 		{"five times", func(x float64) *Evidence { return seen(x, 0, 0) }, 5, 4},
 		{"five times as often as loss", func(x float64) *Evidence { return seen(x, 9, 3) }, 45, 44},
-		{"a third of the reactions were in vain", func(x float64) *Evidence { return seen(100, 9, x) }, 3, 2},
-		{"seldom, but half of the reactions were in vain", func(x float64) *Evidence { return seen(0, 10, x) }, 5, 4},
+		{"a third of the reactions were unnecessary", func(x float64) *Evidence { return seen(100, 9, x) }, 3, 2},
+		{"seldom, but half of the reactions were unnecessary", func(x float64) *Evidence { return seen(0, 10, x) }, 5, 4},
 		{"of three at least", func(x float64) *Evidence { return seen(0, x, 3) }, 3, 2},
 		{"no more than twice what was sent again", func(x float64) *Evidence { return seen(0, 10, x) }, 20, 21},
 	})

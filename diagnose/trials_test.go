@@ -173,7 +173,7 @@ func TestLossWithoutQueue(t *testing.T) {
 			trials: map[TrialKind]scene{TrialStreams: mid(19.3*mbps, "bbr", 9).shared(4)}, want: Policer, sure: 0.9},
 		{name: "others share what it gets in another way: a queue, and no bucket", scene: base,
 			trials: map[TrialKind]scene{TrialPaced: same, TrialCongestion: mid(22*mbps, "bbr", 50).queueing(60 * ms), TrialStreams: mid(20*mbps, "cubic", 250).shared(4)}, want: RandomLoss, sure: 0.9, never: Policer},
-		{name: "packets overtake each other and are sent again in vain", scene: base, change: overtaking(18), want: Reordering, sure: 0.9, next: TrialCongestion},
+		{name: "packets overtake each other and are sent again unnecessarily", scene: base, change: overtaking(18), want: Reordering, sure: 0.9, next: TrialCongestion},
 		{name: "they overtake each other and the path is full: jitter", scene: mid(95*mbps, "cubic", 0), change: overtaking(0), want: Healthy, sure: 0.85},
 		{name: "the path duplicates packets, and loses some at random", scene: base, change: func(e *Evidence) { setCounter(e, "TcpExt.TCPDSACKRecv", 5000) },
 			trials: map[TrialKind]scene{TrialPaced: same, TrialCongestion: fast}, want: RandomLoss, sure: 0.9},

@@ -10,13 +10,13 @@ import (
 
 var resting = diagnose.Finding{
 	Cause: diagnose.Unknown, Gain: 1, Evidence: []diagnose.Fact{},
-	Says:   "Idle: hardly anything was sent or received since the last look, and nothing waits. Nothing limits a flow that does not try.",
+	Says:   "Idle: almost nothing was sent or received since the last look, and nothing waits to be sent. No limit applies to a flow that has nothing to send.",
 	Action: "nothing to do",
 }
 
 var measuring = diagnose.Finding{
 	Cause: diagnose.Unknown, Gain: 1, Evidence: []diagnose.Fact{},
-	Says:   "Being measured: the flow has been seen moving for too short a time to tell.",
+	Says:   "Being measured: the flow has not been seen moving for long enough to say.",
 	Action: "look again in a few seconds",
 }
 

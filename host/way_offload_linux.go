@@ -48,7 +48,7 @@ func readFeatureNames(device asker) ([]string, error) {
 	}
 	count := binary.NativeEndian.Uint32(info[16:])
 	if count == 0 || count > maxFeatures {
-		return nil, fmt.Errorf("the kernel tells of %d features, want 1 to %d", count, maxFeatures)
+		return nil, fmt.Errorf("the kernel reports %d features, want 1 to %d", count, maxFeatures)
 	}
 	text := make([]byte, 12+count*stringLength) // struct ethtool_gstrings
 	binary.NativeEndian.PutUint32(text[4:], stringsOfFeatures)

@@ -196,7 +196,7 @@ func (a alike) set(value string) error {
 	if parsed, err := a.parse(value); err != nil {
 		return err
 	} else if parsed != value {
-		return fmt.Errorf("it is to be written as %q", parsed)
+		return fmt.Errorf("write it as %q", parsed)
 	}
 	was, err := a.get()
 	if err != nil {

@@ -106,7 +106,7 @@ func TestIntegrationLinkTunables(t *testing.T) {
 			trial{"link.txqueuelen@a0", "5000", ""},
 			trial{"link.txqueuelen@a0", "4294967296", "not a number"},
 			trial{"link.rps_cpus@a0", "1", ""},
-			trial{"link.rps_cpus@a0", "01", `it is to be written as "1"`},
+			trial{"link.rps_cpus@a0", "01", `write it as "1"`},
 			trial{"link.rps_cpus@a0", "1,", "mask of CPUs"},
 			trial{"link.rps_cpus@a0", "f" + strings.Repeat(",00000000", 8192/32), "1 to 256 bytes"},
 			trial{"link.rps_cpus@a0", "f" + strings.Repeat(",00000000", 20), "the kernel refuses it"},

@@ -99,7 +99,7 @@ func (s *Server) helloAPI(api huma.API) {
 			}
 			facts, err := s.facts(ctx)
 			if err != nil {
-				return nil, problem(ErrFailed, "the far end cannot read its host's facts: %s; what is wrong there is to be put right there", err)
+				return nil, problem(ErrFailed, "the far end cannot read its host's facts: %s; correct it there", err)
 			}
 			return give(s.withReserved(facts)), nil
 		})

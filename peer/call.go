@@ -170,7 +170,7 @@ func (c *Client) callFailed(ctx context.Context, r request, err error) error {
 	case errors.Is(cause, errStalled):
 		return &failure{kind: ErrTimeout, says: fmt.Sprintf("%s stopped answering (nothing for %v): it hangs, or the path to it is cut; try again, and look at `fullbore serve` there", c.target, r.patience)}
 	case errors.Is(cause, errEndless):
-		return &failure{kind: ErrTimeout, says: fmt.Sprintf("%s did not come to the end of its answer within %v: it hangs, or the path to it is very slow; try again, and look at `fullbore serve` there", c.target, max(r.patience, c.timing.whole))}
+		return &failure{kind: ErrTimeout, says: fmt.Sprintf("%s did not finish its answer within %v: it hangs, or the path to it is very slow; try again, and look at `fullbore serve` there", c.target, max(r.patience, c.timing.whole))}
 	case cause != nil:
 		return cause
 	}

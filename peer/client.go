@@ -128,7 +128,7 @@ func (c *Client) Facts(ctx context.Context) (*host.Facts, error) {
 		return nil, err
 	}
 	if _, err := collector.Vet(&facts); err != nil { // notes are of names that a newer far end may well have
-		return nil, &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s tells facts of its host that cannot be", c.target), cause: err}
+		return nil, &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s reports facts of its host that cannot be right", c.target), cause: err}
 	}
 	return &facts, nil
 }

@@ -109,7 +109,7 @@ func TestNoFacts(t *testing.T) {
 		says   []string
 	}{
 		"no token":                 {failing.dial(t, ""), []error{ErrMeasuresOnly, ErrForbidden}, []string{"only measures", "token that `fullbore serve` prints"}},
-		"it cannot read them":      {failing.dial(t, failing.TokenString()), []error{ErrFailed}, []string{"no /proc here", "put right there"}},
+		"it cannot read them":      {failing.dial(t, failing.TokenString()), []error{ErrFailed}, []string{"no /proc here", "correct it there"}},
 		"it hangs":                 {late, []error{ErrTimeout, ErrUnreachable}, []string{"stopped answering", "look at `fullbore serve` there"}},
 		"forbidden all the same":   {answering(ErrForbidden, "not to you"), []error{ErrForbidden}, []string{"not to you"}},
 		"the token no longer fits": {answering(ErrToken, "unknown: use the one printed there"), []error{ErrToken}, []string{"use the one"}},

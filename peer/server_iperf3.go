@@ -35,7 +35,7 @@ func (s *Server) enterIPerf3(who netip.Addr, limits Limits) (iperf3.Place, error
 	}
 	place, err := s.places.take(who, limits.Transfers, s.public.each(), limits.Transfer)
 	if err != nil {
-		s.log.Info("iperf3 client told to try again later", "client", who, "err", err)
+		s.log.Info("iperf3 client asked to try again later", "client", who, "err", err)
 		return nil, err
 	}
 	return place, nil

@@ -74,7 +74,7 @@ var remedies = []other{
 	{"networkmanager", "put what belongs to an interface into its connection (nmcli: ethtool.*, 802-3-ethernet.mtu)"},
 	{"networkd", "put what belongs to an interface into its .link or .network file"},
 	{"netplan", "put what belongs to an interface into netplan's files"},
-	{"irqbalance", "it moves the interrupts of network cards again; it can be told to leave some alone (--banirq)"},
+	{"irqbalance", "it moves the interrupts of network cards again; --banirq makes it leave some alone"},
 	{"power-profiles", "it sets the CPU governor again; choose its profile performance (powerprofilesctl set performance)"},
 	{"puppet", "put the values into what it manages"},
 	{"chef", "put the values into what it manages"},

@@ -244,7 +244,7 @@ func moreQueues(m *maker, h *host.Facts) *idea {
 		name := l.of("link.channels.combined")
 		if now, could := m.queues(h, l); could > now {
 			i.Changes = append(i.Changes, m.change(h, name, fmt.Sprint(could),
-				fmt.Sprintf("each queue is the work of one processor, of which the host has %d, and %s can have %d queues", h.CPUs, l.Name, h.Most[name]))...)
+				fmt.Sprintf("each queue is the work of one processor, and the host has %d; %s can have %d queues", h.CPUs, l.Name, h.Most[name]))...)
 			i.Risk = risk(h, name)
 		}
 	}

@@ -37,7 +37,7 @@ func (m *maker) accept(h *host.Facts, role string) *host.Facts {
 	case h == nil && m.OneEnd:
 		return nil
 	case h == nil:
-		m.note("The %s's settings are not known, so nothing is planned for it: a far end tells them to those who have its token.", role)
+		m.note("The %s's settings are not known, so nothing is planned for it: a far end reports them only to clients that have its token.", role)
 		return nil
 	case h.Forwards:
 		m.excused = append(m.excused, h)

@@ -153,7 +153,7 @@ func mtuProbing(m *maker, h *host.Facts) *idea {
 	case d.MTU.BlackHole:
 		why = printable.Line(d.MTU.Note)
 	case m.finding(diagnose.MTUBlackHole) != nil:
-		why = "packets above a size vanish on this path"
+		why = "packets above a certain size are lost on this path"
 	case d.MTU.Link > 1500 && d.MTU.Bytes == 0:
 		why = fmt.Sprintf("the interface sends packets of up to %d bytes, and it is not known whether they pass", d.MTU.Link)
 	default:

@@ -21,7 +21,7 @@ var solarisRules = rules{
 		diagnose.SenderBuffer: "Nothing can be planned for the sender's buffer. What helps is a larger send buffer there (tcp_xmit_hiwat with ndd up to Solaris 10, send_buf with ipadm from 11 on and in illumos; " +
 			"tcp_max_buf and tcp_cwnd_max first, where it is above them), an application that leaves SO_SNDBUF alone, a route with -sendpipe, or several connections.",
 		diagnose.DuplexMismatch: "A link's duplex is not a tunable. What helps is to let both sides of it negotiate, or to set both alike (dladm show-ether, before Solaris 11 ndd of the driver; the switch's port).",
-		diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters tell which (kstat, netstat -I).",
+		diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters show which (kstat, netstat -I).",
 		diagnose.PacingCap: "The limit is one that somebody set: the application, or a bandwidth limit of the link. " +
 			"What helps is to raise it there (dladm show-linkprop -p maxbw, flowadm show-flow).",
 	}),

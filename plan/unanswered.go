@@ -83,7 +83,7 @@ var unplannable = map[string]string{
 	diagnose.SmallMSS: "The segment size is set by interfaces, routes and what clamps it on the way, none of which a tunable changes. " +
 		"What helps is a larger MTU on the interface or route that announces it, or a tunnel or firewall that clamps less.",
 	diagnose.DuplexMismatch: "A link's duplex is not a tunable. What helps is to let both sides of it negotiate, or to set both alike (ethtool -s, the switch's port).",
-	diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters tell which (ethtool -S).",
+	diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters show which (ethtool -S).",
 	diagnose.ReversePath: "What slows the acknowledgements lies on the way back, not in these hosts' settings. " +
 		"What helps is to measure that direction, and to find what fills or loses there.",
 	diagnose.PacingCap: "The limit is one that somebody set: the application (SO_MAX_PACING_RATE) or a queueing discipline on the sender. " +

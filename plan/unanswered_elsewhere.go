@@ -28,7 +28,7 @@ var everySystem = map[string]string{
 	diagnose.MTUBlackHole: "Which packets pass is decided on the path. " +
 		"What helps is to let ICMP \"fragmentation needed\" through on the path, or to lower the interface's or the route's MTU to what passes.",
 	diagnose.DuplexMismatch: "A link's duplex is not a tunable. What helps is to let both sides of it negotiate, or to set both alike (the adapter's properties, the switch's port).",
-	diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters tell which (netstat -i, and the switch's).",
+	diagnose.LinkErrors:     "No setting of the kernel repairs frames. What helps is another cable, optic, port or NIC: its counters show which (netstat -i, and the switch's).",
 	diagnose.PacingCap: "The limit is one that somebody set: the application, or a shaper on the sender. " +
 		"What helps is to raise it there.",
 	diagnose.SenderCPU: "A tunable does not make a core faster. What helps is several connections on several cores, the adapter's offloads (checksums, large segments), " +

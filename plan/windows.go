@@ -24,7 +24,7 @@ var windowsRules = rules{
 			"What helps is an application that leaves SO_SNDBUF alone, that sends in larger pieces or has several sends under way, or several connections.",
 		diagnose.RandomLoss: "No setting removes loss that is not congestion. What helps is to find the link that loses (its error counters, cables, optics, radio); " +
 			"until then several connections, or BBR2 where Windows has it (Get-NetTCPSetting).",
-		diagnose.LinkErrors: "No setting of Windows repairs frames. What helps is another cable, optic, port or NIC: its counters tell which (Get-NetAdapterStatistics, netstat -e).",
+		diagnose.LinkErrors: "No setting of Windows repairs frames. What helps is another cable, optic, port or NIC: its counters show which (Get-NetAdapterStatistics, netstat -e).",
 		diagnose.PacingCap: "The limit is one that somebody set: the application, or a QoS policy on the sender. " +
 			"What helps is to raise it there (Get-NetQosPolicy shows it; SMB has limits of its own, Get-SmbBandwidthLimit).",
 	}),
@@ -133,7 +133,7 @@ func (m *maker) windowsLevel(h *host.Facts) *idea {
 			1+int64(m.need.bdp/normal)*int64(m.Streams))
 	}
 	if h.Tunables["AutoTuningLevelEffective"] == "grouppolicy" {
-		m.note("A group policy sets the receive window autotuning of %s, which is %s; it should be %s. A local setting has no effect, so it is to be changed in the policy.", h.Name, level, want)
+		m.note("A group policy sets the receive window autotuning of %s, which is %s; it should be %s. A local setting has no effect, so change it in the policy.", h.Name, level, want)
 		return nil
 	}
 	i.Changes = m.change(h, autotuning, want, why)
@@ -150,7 +150,7 @@ func windowsHeuristics(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: []string{diagnose.ReceiverBuffer, diagnose.WindowScale}, limit: unlimited, after: unlimited}
 	i.Idea = "keep Windows from restricting the receive window by itself"
 	i.Risk = risk(h, name)
-	i.Changes = m.change(h, name, "disabled", "with it, Windows restricts the window on networks that it takes for unfit, over what was set and without a word")
+	i.Changes = m.change(h, name, "disabled", "with heuristics on, Windows restricts the window on networks that it considers unsuitable, overriding what was set without saying so")
 	return i
 }
 
@@ -166,7 +166,7 @@ func windowsRSS(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: []string{diagnose.ReceiverCPU}, limit: unlimited, after: unlimited}
 	i.Idea = "spread what is received over several CPUs"
 	i.Risk = risk(h, name)
-	i.Changes = m.change(h, name, "enabled", "it is off, so that one CPU takes all packets; Windows comes with it on")
+	i.Changes = m.change(h, name, "enabled", "it is off, so one CPU handles all packets; it is on by default")
 	return i
 }
 

@@ -35,9 +35,9 @@ func TestWindows(t *testing.T) {
 		is(t, one(facts(t, "windows2019", "autotuninglevel", "experimental")), "")
 	})
 	t.Run("a policy", func(t *testing.T) {
-		is(t, one(facts(t, "windows2022", "autotuninglevel", "restricted", "AutoTuningLevelEffective", "grouppolicy")), "changed in the policy")
+		is(t, one(facts(t, "windows2022", "autotuninglevel", "restricted", "AutoTuningLevelEffective", "grouppolicy")), "change it in the policy")
 	})
-	t.Run("what is set in vain is said", func(t *testing.T) {
+	t.Run("settings without effect are reported", func(t *testing.T) {
 		is(t, one(facts(t, "windows2019", "TcpWindowSize", "262144")), "TcpWindowSize is 262144")
 	})
 	t.Run("chimney", func(t *testing.T) {

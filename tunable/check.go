@@ -215,7 +215,7 @@ func (s *System) checkOrder(t *Tunable) (wrong []error) {
 	entry := func(name string) *Tunable {
 		i := slices.IndexFunc(s.Tunables, func(t Tunable) bool { return t.Name == name })
 		if i < 0 {
-			wrong = append(wrong, fmt.Errorf("%s, which it is to come after or stay within, is not in the catalogue", name))
+			wrong = append(wrong, fmt.Errorf("%s, which it must come after or stay within, is not in the catalogue", name))
 			return nil
 		}
 		return &s.Tunables[i]

@@ -18,7 +18,7 @@ import (
 
 type factsCmd struct {
 	JSON bool   `help:"One JSON document on stdout."`
-	For  string `xor:"whose" placeholder:"SYSTEM" help:"Print the command that collects the facts of another host, with nothing but what its system comes with: linux, solaris10, macos, freebsd, windows2003, ..."`
+	For  string `xor:"whose" placeholder:"SYSTEM" help:"Print the command that collects the facts of another host, using only what its system comes with: linux, solaris10, macos, freebsd, windows2003, ..."`
 	Read string `xor:"whose" placeholder:"FILE" help:"Show the facts that such a command or --json has printed into a file (-: from standard input)."`
 }
 

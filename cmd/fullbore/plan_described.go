@@ -54,7 +54,7 @@ func (a *described) check() error {
 	case len(a.Facts) == 2 && a.Facts[0] == "-" && a.Facts[1] == "-":
 		return errors.New("--facts -: standard input can only be read once")
 	case a.Memory != "" && a.For == "":
-		return errors.New("--memory goes with --for: facts tell a host's memory themselves")
+		return errors.New("--memory goes with --for: facts include the host's memory")
 	case a.Rate == "" && a.RTT == "":
 		return errors.New("nothing is measured, so the path has to be described: --rate (what it carries, such as 1gbit) and --rtt (its round trip, such as 67ms) are missing")
 	case a.Rate == "":

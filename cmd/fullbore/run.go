@@ -29,7 +29,7 @@ type cli struct {
 	Revert   revertCmd   `cmd:"" help:"Undo a change set."`
 	Status   statusCmd   `cmd:"" help:"Show change sets on this host, and drift."`
 	Facts    factsCmd    `cmd:"" help:"Show what is known of this host."`
-	Tunables tunablesCmd `cmd:"" help:"List what can be tuned on a system, or tell all that is known of it."`
+	Tunables tunablesCmd `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
 	Watch    watchCmd    `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Lab      labCmd      `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
 	Serve    serveCmd    `cmd:"" help:"Be the far end."`

@@ -96,7 +96,7 @@ func (c *tunablesCmd) find(s *tunable.System, version, name string) (*report.Tun
 	if base, instance := tunable.Split(name); instance != "" {
 		if _, ok := tunable.Lookup(s.ID, base); ok {
 			return nil, &hinted{
-				err:  fmt.Errorf("%s is not of an interface, a mount or a route, of which @%.80s could be one", base, instance),
+				err:  fmt.Errorf("%s does not belong to an interface, a mount or a route, so it takes no @%.80s", base, instance),
 				hint: "fullbore tunables " + base, code: exitUsage,
 			}
 		}
