@@ -66,7 +66,9 @@ var kinds = []kind{
 func (w *world) add(n int, gain float64) {
 	for range n {
 		role := []plan.Role{plan.Sender, plan.Receiver}[w.rng.IntN(2)]
-		w.settings = append(w.settings, setting{role: role, name: fmt.Sprint("s", len(w.settings)), gain: []float64{gain}})
+		name := fmt.Sprint("s", len(w.settings))
+		w.settings = append(w.settings, setting{role: role, name: name, gain: []float64{gain}})
+		w.end(role).found.Tunables[name] = "0"
 	}
 }
 
@@ -112,6 +114,28 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 	paid := k.helps > 0 && w.pays(o, k.helps)
 	w.rng.Shuffle(len(w.settings), func(i, j int) { w.settings[i], w.settings[j] = w.settings[j], w.settings[i] })
 	r, err := run(context.Background(), Near{Facts: w.sender.Facts, Changes: w.sender}, far{w}, o, w.hooks())
+	kept := w.check(r, err, o, k.fails, seed, sum)
+	found := 0
+	for _, s := range w.settings {
+		_, is := kept[s.name]
+		switch {
+		case is && s.gain[0] < 1:
+			sum.hurt++
+		case is && (s.gain[0] > 1 || s.with != ""):
+			found++
+		}
+	}
+	if paid {
+		sum.paid++
+		if found == k.helps {
+			sum.found++
+		}
+	}
+}
+
+// check counts what came of a tuning, and holds it to the promises. It gives the
+// values that are listed as kept, by their tunables.
+func (w *world) check(r *Result, err error, o Options, fails bool, seed uint64, sum *tally) (kept map[string]string) {
 	sum.tunings++
 	broken := func(format string, args ...any) {
 		sum.broken = append(sum.broken, fmt.Sprintf("seed %d: %s", seed, fmt.Sprintf(format, args...)))
@@ -119,7 +143,7 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 
 	if err != nil {
 		sum.ended++
-		if !k.fails && !errors.Is(err, ErrBudget) {
+		if !fails && !errors.Is(err, ErrBudget) {
 			broken("it ended: %v", err)
 		}
 		if now := w.values(); now != "" && r.NotUndone == "" {
@@ -137,7 +161,7 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 			broken("%+v is listed as put back", put)
 		}
 	}
-	kept := map[string]string{}
+	kept = map[string]string{}
 	for _, o := range r.Kept {
 		kept[o.Tunable] = o.To
 		if !w.wasSet(o) || strings.Contains(o.Effect, "NaN") {
@@ -157,33 +181,18 @@ func (k *kind) tuneOnce(seed uint64, sum *tally) {
 	if len(r.Kept) > 0 {
 		sum.kept++
 	}
-	found := 0
-	for _, s := range w.settings {
-		_, is := kept[s.name]
-		switch {
-		case is && s.gain[0] < 1:
-			sum.hurt++
-		case is && (s.gain[0] > 1 || s.with != ""):
-			found++
-		}
-	}
-	if paid {
-		sum.paid++
-		if found == k.helps {
-			sum.found++
-		}
-	}
-
 	time.Sleep(2 * time.Minute) // what was not confirmed has reverted by then
-	for _, s := range w.settings {
-		level, want := w.end(s.role).level(s.name), "0"
-		if to, is := kept[s.name]; is && o.Apply != ApplyNone {
-			want = to
-		}
-		if fmt.Sprint(level) != want && !strings.Contains(r.NotUndone, "so it may not revert by itself") {
-			broken("%s is %d at the end, kept is %v (%v)", s.name, level, kept, err)
+	for _, h := range []*simulatedHost{w.sender, w.receiver} {
+		for name, want := range h.found.Tunables {
+			if i := slices.IndexFunc(r.Kept, func(o Outcome) bool { return o.Host == h.name && o.Tunable == name }); i >= 0 && o.Apply != ApplyNone {
+				want = r.Kept[i].To
+			}
+			if now := h.value(name); now != want && !strings.Contains(r.NotUndone, "so it may not revert by itself") {
+				broken("%s of %s is %s at the end, kept is %v (%v)", name, h.name, now, kept, err)
+			}
 		}
 	}
+	return kept
 }
 
 // wasSet says whether a change was ever made on a host.
@@ -202,13 +211,7 @@ func least(n int, share float64) int { return n - most(n, 1-share) }
 // TestTunings tunes drawn paths whose true gains are known: FULLBORE_TUNINGS of
 // each kind. What it prints is the table of docs/tuning-statistics.md.
 func TestTunings(t *testing.T) {
-	n := 60
-	if text := os.Getenv("FULLBORE_TUNINGS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 {
-			t.Fatalf("FULLBORE_TUNINGS=%s: use the number of tunings of each kind of path", text)
-		}
-	}
+	n := ofEach(t, 60)
 	table := []string{
 		"| kind of path | tunings | kept something | the budget pays | of those, all that helps kept | kept what hurts | state an interval | it holds the truth | promise broken |",
 		"|---|---|---|---|---|---|---|---|---|",
@@ -244,6 +247,19 @@ func TestTunings(t *testing.T) {
 	if all.held < least(all.stated, 0.94) || all.held > most(all.stated, 0.96) {
 		t.Errorf("the interval holds the truth in %s, want 94 to 96 %%", share(all.held, all.stated))
 	}
+}
+
+// ofEach is how many tunings of each kind of path are made, unless FULLBORE_TUNINGS says otherwise.
+func ofEach(t *testing.T, usual int) int {
+	text := os.Getenv("FULLBORE_TUNINGS")
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("FULLBORE_TUNINGS=%s: use the number of tunings of each kind of path", text)
+	}
+	return n
 }
 
 func number(n int) string {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -209,14 +210,15 @@ type simulatedHost struct {
 	world   *world
 	role    plan.Role
 	name    string
+	found   host.Facts // with all tunables as they were
 	mu      sync.Mutex
-	levels  map[string]int // 0: as found; 1: as planned; 2, 3, ...: doubled
+	values  map[string]string // of what is not as found; in a world, 1: as planned; 2, 3, ...: doubled
 	applied map[string]bool
 	sets    map[string]*simulatedSet
 }
 
 type simulatedSet struct {
-	levels    map[string]int
+	names     map[string]bool // of what it changed
 	deadline  time.Time
 	within    time.Duration
 	confirmed bool
@@ -232,17 +234,27 @@ func (h *simulatedHost) settle() {
 }
 
 func (h *simulatedHost) undo(s *simulatedSet) {
-	for name := range s.levels {
-		delete(h.levels, name)
+	for name := range s.names {
+		delete(h.values, name)
 	}
 	s.closed = true
 }
 
-func (h *simulatedHost) level(name string) int {
+// value of a tunable now.
+func (h *simulatedHost) value(name string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settle()
-	return h.levels[name]
+	if value, set := h.values[name]; set {
+		return value
+	}
+	return h.found.Tunables[name]
+}
+
+// level of a world's setting: 0 as found.
+func (h *simulatedHost) level(name string) int {
+	n, _ := strconv.Atoi(h.value(name))
+	return n
 }
 
 // changed lists what is not as found.
@@ -251,8 +263,8 @@ func (h *simulatedHost) changed() string {
 	defer h.mu.Unlock()
 	h.settle()
 	var all strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(h.levels)) {
-		fmt.Fprintf(&all, "%s=%d ", name, h.levels[name])
+	for _, name := range slices.Sorted(maps.Keys(h.values)) {
+		fmt.Fprintf(&all, "%s=%s ", name, h.values[name])
 	}
 	return all.String()
 }
@@ -261,13 +273,12 @@ func (h *simulatedHost) Facts(ctx context.Context) (*host.Facts, error) {
 	if err := h.world.strike(ctx, h.role, "facts"); err != nil {
 		return nil, err
 	}
-	f := &host.Facts{Name: h.name, OS: "linux", CanChange: true, Tunables: map[string]string{}}
-	for _, s := range h.world.settings {
-		if s.role == h.role {
-			f.Tunables[s.name] = fmt.Sprint(h.level(s.name))
-		}
+	f := h.found
+	f.Tunables = map[string]string{}
+	for name := range h.found.Tunables {
+		f.Tunables[name] = h.value(name)
 	}
-	return f, nil
+	return &f, nil
 }
 
 func (h *simulatedHost) Begin(ctx context.Context, _ string, within time.Duration) (string, error) {
@@ -275,7 +286,7 @@ func (h *simulatedHost) Begin(ctx context.Context, _ string, within time.Duratio
 		return "", err
 	}
 	id := fmt.Sprint(len(h.sets) + 1)
-	h.sets[id] = &simulatedSet{levels: map[string]int{}, within: within, deadline: time.Now().Add(within)}
+	h.sets[id] = &simulatedSet{names: map[string]bool{}, within: within, deadline: time.Now().Add(within)}
 	return id, h.world.answer(h.role, "begin")
 }
 
@@ -301,11 +312,10 @@ func (h *simulatedHost) Apply(ctx context.Context, id string, settings []change.
 		return err
 	}
 	for _, set := range settings {
-		var level int
-		if _, err := fmt.Sscan(set.Value, &level); err != nil {
-			return err
+		if _, has := h.found.Tunables[set.Tunable]; !has {
+			return fmt.Errorf("%s has no %s", h.name, set.Tunable)
 		}
-		s.levels[set.Tunable], h.levels[set.Tunable] = level, level
+		s.names[set.Tunable], h.values[set.Tunable] = true, set.Value
 		h.applied[set.Tunable+"="+set.Value] = true
 	}
 	return h.world.answer(h.role, "apply")
@@ -317,8 +327,8 @@ func (h *simulatedHost) PutBack(ctx context.Context, id string, tunables ...stri
 		return err
 	}
 	for _, name := range tunables {
-		delete(s.levels, name)
-		delete(h.levels, name)
+		delete(s.names, name)
+		delete(h.values, name)
 	}
 	return h.world.answer(h.role, "put back")
 }
@@ -352,9 +362,15 @@ func (h *simulatedHost) List(context.Context) ([]change.Set, error) { return nil
 // newWorld gives a path on which nothing was changed yet.
 func newWorld(seed uint64) *world {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), rtt: time.Millisecond, found: 100e6, beside: 20 * time.Millisecond}
-	w.sender = &simulatedHost{world: w, role: plan.Sender, name: "a", levels: map[string]int{}, applied: map[string]bool{}, sets: map[string]*simulatedSet{}}
-	w.receiver = &simulatedHost{world: w, role: plan.Receiver, name: "b", levels: map[string]int{}, applied: map[string]bool{}, sets: map[string]*simulatedSet{}}
+	w.sender, w.receiver = w.host(plan.Sender, "a"), w.host(plan.Receiver, "b")
 	return w
+}
+
+func (w *world) host(role plan.Role, name string) *simulatedHost {
+	return &simulatedHost{
+		world: w, role: role, name: name, found: host.Facts{Name: name, OS: "linux", CanChange: true, Tunables: map[string]string{}},
+		values: map[string]string{}, applied: map[string]bool{}, sets: map[string]*simulatedSet{},
+	}
 }
 
 // hooks plan each setting in turn, and do not know the true gains.
