@@ -12,8 +12,8 @@ golden: ## rewrite the golden files, by the tests that have some (read the diffe
 	files=$$(grep -rl 'golden\.Check(' --include='*_test.go' .) && \
 	go test $$(dirname $$files | sort -u) -update -run "^($$(sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' $$files | sort -u | paste -sd '|'))$$"
 
-tunings: ## what tune decides on 11 000 simulated paths whose true gains are known (docs/tuning-statistics.md); a minute or two
-	FULLBORE_TUNINGS=1000 go test -count 1 -run 'TestTunings$$' -v -timeout 30m ./tune
+tunings: ## what tune decides on 16 000 simulated paths whose true gains are known (docs/tuning-statistics.md); a minute or two
+	FULLBORE_TUNINGS=1000 go test -count 1 -run 'TestTunings(OfTCP)?$$' -v -timeout 30m ./tune
 
 accuracy: ## how often diagnose is right, on 104 scenarios whose cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
 	go run ./accuracy -gain
