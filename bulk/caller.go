@@ -45,7 +45,7 @@ func (c *caller) take(streams []*stream) {
 // end asks for the end of the measured time.
 func (c *caller) end() { c.once.Do(func() { close(c.halt) }) }
 
-// gone tells when ctx is done.
+// gone is closed when ctx is done.
 func (c *caller) gone(ctx context.Context) <-chan struct{} {
 	if !c.decides {
 		return nil

@@ -9,8 +9,8 @@ import (
 )
 
 // Detach gives a descriptor of a connection that is not in Go's poller: calls on
-// it block their thread, for most at the longest. The caller closes both, the
-// connection at once: they are one socket, of which either would now block.
+// it block their thread, for at most that long. The caller closes both, the
+// connection immediately: both refer to one socket, which now blocks.
 func Detach(conn syscall.Conn, most time.Duration) (fd int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

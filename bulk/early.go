@@ -29,7 +29,7 @@ import (
 //     low by what the memory is larger, and by what waits behind a hole at the end.
 //
 // The larger of the two is the nearer one, and no more than that is counted. At a
-// receiver that is told neither, nothing is left out, and Early stays nil.
+// receiver that knows neither, nothing is left out, and Early stays nil.
 func (s *stream) leaveOutEarly(spec Spec) {
 	if s.opening == nil {
 		return
@@ -77,7 +77,7 @@ func (s *Sample) behindHole() int64 {
 }
 
 // Excess is by how much a goodput may be above what arrived in the measured time,
-// where the receiving end does not tell what had arrived before.
+// where the receiving end does not report what had arrived before.
 type Excess struct {
 	By   *float64 `json:"by,omitempty"` // share of the goodput, at most; absent: not known
 	Says string   `json:"says"`
@@ -115,7 +115,7 @@ func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
 // mayHaveWaited is how many bytes can have waited at a receiver when the measured
 // time began, as its sender sees it: those that were selectively acknowledged
 // wait behind a hole, and those that the application has not read make the window
-// smaller than it was. Where the sender does not tell either, all that fits into
+// smaller than it was. Where the sender does not report it either, all that fits into
 // the receive buffer.
 func (r *Result) mayHaveWaited(d Direction, receiver *Stream) (bytes int64, known bool) {
 	for _, s := range r.Senders(d) {

@@ -9,9 +9,9 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Figures is what one direction of a transfer came to in the measured time, all
+// Figures are the results of one direction of a transfer in the measured time, all
 // its streams together. What was not recorded is absent, not 0: a kernel that
-// does not tell it, a far end that is not fullbore, a transfer that ended before
+// does not report it, a far end that is not fullbore, a transfer that ended before
 // its measured time began.
 type Figures struct {
 	Direction  Direction  `json:"direction"`
@@ -77,7 +77,7 @@ type Spread struct {
 	Max    time.Duration `json:"max_ns"`
 }
 
-// Figures works out what one direction (Forward or Reverse) came to.
+// Figures works out the results of one direction (Forward or Reverse).
 func (r *Result) Figures(d Direction) Figures {
 	senders, receivers := r.Senders(d), r.Receivers(d)
 	f := Figures{

@@ -17,7 +17,7 @@ type Cost struct {
 // time, as much as moving a megabyte.
 const leastForCost = 1e6
 
-// Cost is what the CPU record of one of the transfer's ends comes to, nil if
+// Cost is the CPU cost of one of the transfer's ends, from its record; nil if
 // there is none. A transfer in both directions is charged for the bytes of both.
 func (r *Result) Cost(e *End) *Cost {
 	elapsed := e.CPU.Elapsed.Seconds()

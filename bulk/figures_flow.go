@@ -4,7 +4,7 @@ import "time"
 
 // ACKs is how many data segments one ACK answered. Few segments an ACK cost both
 // ends processor time; many make the sender's window move in large steps. Every
-// loss brings the ratio down: each segment behind it is acknowledged at once
+// loss brings the ratio down: each segment behind it is acknowledged immediately
 // (RFC 5681, section 4.2).
 type ACKs struct {
 	Data   int64      `json:"data_segments"`
@@ -69,9 +69,9 @@ const (
 // has says whether the kernel reported the field that ends there.
 func (t *TCPInfo) has(end int) bool { return t.Length >= end }
 
-// Measured are the samples of the measured time. The first one is the base from
-// which counters are told: of the last sample before the measured time and the
-// first one in it, that which is nearer to its beginning. It is empty if no
+// Measured are the samples of the measured time. The first one is the base that
+// counters are compared with: of the last sample before the measured time and the
+// first one in it, the one nearer to its beginning. It is empty if no
 // sample was taken in the measured time.
 func (s *Stream) Measured() []Sample {
 	for i := range s.Samples {

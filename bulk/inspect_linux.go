@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inspect is what the kernel knows of a connection now. Where it tells nothing,
+// Inspect is what the kernel knows of a connection now. Where it reports nothing,
 // the error is host.ErrUnsupported.
 func Inspect(c *net.TCPConn) (TCPInfo, error) {
 	raw, err := c.SyscallConn()

@@ -10,7 +10,7 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// Inspect is what the kernel knows of a connection now. Where it tells nothing,
+// Inspect is what the kernel knows of a connection now. Where it reports nothing,
 // the error is host.ErrUnsupported.
 func Inspect(*net.TCPConn) (TCPInfo, error) {
 	return TCPInfo{}, fmt.Errorf("get TCP_INFO on %s: %w", runtime.GOOS, host.ErrUnsupported)

@@ -41,8 +41,8 @@ func Control(spec Spec) func(network, address string, c syscall.RawConn) error {
 // a receiver its receive buffer, of both the type of service. An error names the
 // option and what to do.
 //
-// The kernel silently cuts buffers to net.core.wmem_max and rmem_max; Stream
-// tells what they came to.
+// The kernel silently limits buffers to net.core.wmem_max and rmem_max; Stream
+// has the sizes really in use.
 func Prepare(c *net.TCPConn, spec Spec, sender bool) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -144,7 +144,7 @@ func CongestionAllowed(name string) error {
 }
 
 // allowedCongestion reads what everyone may use. Before Linux 5.7 only the first
-// network namespace tells; then it is the default, and what always is allowed.
+// network namespace reports; then it is the default, and what always is allowed.
 func allowedCongestion(dir string) ([]string, error) {
 	names, err := os.ReadFile(dir + "tcp_allowed_congestion_control")
 	if err == nil {

@@ -90,7 +90,7 @@ func (t truncateIn) read() (int, error) {
 
 func (truncateIn) close() {}
 
-// spliceIn moves the pages of what came to a pipe, and from there to where
+// spliceIn moves the pages of what arrived to a pipe, and from there to where
 // nothing is kept.
 type spliceIn struct {
 	sock    *socket

@@ -12,9 +12,9 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// Place says to which CPU the i-th stream's thread is to be pinned, of those in
-// turn that spec has for this end; none: to none, and note says why if one was
-// asked for. An error says which CPU cannot be had.
+// Place says to which CPU the i-th stream's thread is to be pinned: spec's CPUs for
+// this end, in turn. None: it is not pinned, and note says why if that was asked for.
+// An error says which CPU is not available.
 func (s Spec) Place(conn Conn, i int) (cpus []int, note string, err error) {
 	list := s.cpus(conn.Server)
 	if list == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// Place says to which CPUs the i-th stream's thread is to be pinned: none.
+// Place pins the i-th stream's thread to no CPU.
 func (s Spec) Place(conn Conn, _ int) (cpus []int, note string, err error) {
 	if list := s.cpus(conn.Server); list != "" {
 		return nil, "", fmt.Errorf("pin to CPUs %s on %s: %w", list, runtime.GOOS, host.ErrUnsupported)

@@ -63,7 +63,7 @@ type Stream struct {
 	Datagrams   *Datagrams `json:"datagrams,omitempty"`   // UDP only
 }
 
-// Datagrams is what a UDP flow came to in the measured time.
+// Datagrams are a UDP flow's results in the measured time.
 type Datagrams struct {
 	Packets    int64   `json:"packets"`             // sent, or as the receiver counts: the highest number seen
 	Lost       int64   `json:"lost"`                // of a receiver
@@ -85,7 +85,7 @@ type Counts struct {
 // (TCP.State is StateClosed): its totals stand, what was queued is lost.
 //
 // A long transfer keeps every second sample, then every fourth, and so on. What
-// a 32-bit counter of TCP came to is the sum of its differences from sample to
+// a 32-bit counter of TCP reached is the sum of its differences from sample to
 // sample: see [Grown].
 type Sample struct {
 	At      time.Duration `json:"at_ns"`             // since this end started the transfer
@@ -100,7 +100,7 @@ type Sample struct {
 
 // Peaks are the extremes of a sender's connection in the measured time, from a
 // look every Spec.Interval: also from those that no longer are among the
-// samples of a long transfer. All are 0 where the system tells nothing.
+// samples of a long transfer. All are 0 where the system reports nothing.
 type Peaks struct {
 	MaxSndCwnd int64 `json:"max_snd_cwnd"` // bytes
 	MaxSndWnd  int64 `json:"max_snd_wnd"`  // bytes, the window that the receiver advertised
@@ -140,8 +140,8 @@ type Core struct {
 
 // Goodput is what reached the receiving application in the given direction
 // (Forward or Reverse), counted there, over its measured time. What had arrived
-// before that time is left out where the receiver can tell: [Stream.Early]. So it
-// is never above what the path carries.
+// before that time is left out where the receiver can distinguish it ([Stream.Early]),
+// so it is never above what the path carries.
 func (r *Result) Goodput(d Direction) unit.Rate {
 	receivers := r.Receivers(d)
 	if !r.Spec.Timed() {

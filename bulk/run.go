@@ -22,7 +22,7 @@ const Patience = 4 * time.Second
 // A transfer that is not [Spec.Timed] ends when the receiver has read all of
 // Spec.Bytes, which may be none. Any other is ended by the receiver: its clock
 // starts with the first byte on any stream, and after Omit and Duration it
-// resets the connections, so that the sender stops at once and nothing buffered
+// resets the connections, so that the sender stops immediately and nothing buffered
 // is waited for. A sender whose connection is reset earlier, or not within
 // Patience after its time, fails; so does an end for which nothing moves for
 // Patience. When ctx is done, Run returns within about 100 ms with its cause.
@@ -54,7 +54,7 @@ func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), pat
 }
 
 // letGo closes the connection of a stream whose thread has ended: without
-// waiting for what is buffered, but for a transfer of bytes that went well.
+// waiting for what is buffered, except after a transfer of bytes that went well.
 func (t *transfer) letGo(s *stream) {
 	if !s.done {
 		t.sampler.last(t.now, s)

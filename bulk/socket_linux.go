@@ -78,7 +78,7 @@ func (s *socket) call(trap uintptr, p []byte) (int, error) {
 	return int(n), nil
 }
 
-// ticked tells a call that merely ran into its timeout, or into a signal, from
+// ticked distinguishes a call that merely ran into its timeout, or a signal, from
 // one that failed.
 func ticked(err error) error {
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
@@ -87,7 +87,7 @@ func ticked(err error) error {
 	return err
 }
 
-// closeWrite tells the peer that no more data will come.
+// closeWrite signals the peer that no more data will come.
 func (s *socket) closeWrite() error { return unix.Shutdown(s.fd, unix.SHUT_WR) }
 
 // unacked is how many bytes the peer has not yet acknowledged, the end of the
@@ -139,7 +139,7 @@ func (s *socket) gather(n int) {
 	unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) //nolint:errcheck
 }
 
-// inspect fills in what the kernel knows of the socket. What it does not tell
+// inspect fills in what the kernel knows of the socket. What it does not report
 // stays zero.
 func (s *socket) inspect(sample *Sample) {
 	var raw [128]byte
@@ -161,7 +161,7 @@ func (s *socket) describe(record *Stream) {
 	record.RecvBuf, _ = unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 }
 
-// getsockopt reads an option of any size and tells how much the kernel wrote,
+// getsockopt reads an option of any size and returns how much the kernel wrote,
 // which the functions of package unix do not.
 func getsockopt(fd, level, option int, into []byte) (int, error) {
 	length := uint32(len(into))

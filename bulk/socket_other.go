@@ -35,7 +35,7 @@ func (s *socket) write(p []byte) (int, error) {
 	return ticked(s.conn.Write(p))
 }
 
-// ticked tells a call that merely ran into its deadline from one that failed.
+// ticked distinguishes a call that merely ran into its deadline from one that failed.
 func ticked(n int, err error) (int, error) {
 	switch {
 	case !errors.Is(err, os.ErrDeadlineExceeded):
@@ -59,7 +59,7 @@ func (s *socket) unacked() (n int, known bool) { return 0, false }
 
 func (s *socket) arrivals() uint32 { return 0 }
 
-// failure is why the connection has ended, as far as a read tells.
+// failure is why the connection has ended, as far as a read shows.
 func (s *socket) failure() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

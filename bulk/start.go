@@ -35,7 +35,7 @@ const CallerPatience = 15 * time.Second
 // in [Run], but called from a goroutine of its own, and not after Stop. Nothing
 // is left when Close has returned, or within about 100 ms when ctx is done.
 //
-// On the server's end (Conn.Server) nothing but the caller ends the transfer:
+// On the server's end (Conn.Server) only the caller ends the transfer:
 // its senders go on until Stop whatever Spec.Duration and Spec.Bytes say.
 func Start(ctx context.Context, spec Spec, conns []Conn, watch func(Progress)) (*Running, error) {
 	return begin(ctx, spec, conns, watch, CallerPatience)
@@ -114,8 +114,8 @@ func (r *Running) Close() {
 const drainLook = time.Millisecond
 
 // Drain waits, after Stop, until the peer has acknowledged all that was sent on
-// the streams that are still connected, or ctx is done. Where the system does
-// not tell what is not acknowledged, it does not wait.
+// the streams that are still connected, or ctx is done. Where the system does not
+// report what is not acknowledged, it does not wait.
 func (r *Running) Drain(ctx context.Context) {
 	r.draining.Lock()
 	defer r.draining.Unlock()

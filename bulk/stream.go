@@ -229,7 +229,7 @@ func (s *stream) deliver(ctx context.Context, t *transfer) error {
 }
 
 // pause waits, a tick at most. In one that long it sees whether the peer has
-// ended the connection, which no write would tell.
+// ended the connection, which no write would show.
 func (s *stream) pause(wait time.Duration) error {
 	time.Sleep(min(wait, tick))
 	if wait < tick {
@@ -268,7 +268,7 @@ func (s *stream) silence(t *transfer, now time.Duration) time.Duration {
 	return now - time.Duration(heard)
 }
 
-// blindPatience stands for Patience where the system does not tell what still
+// blindPatience replaces Patience where the system does not report what still
 // lies in the send buffer: long enough for 4 MiB at 600 kb/s.
 const blindPatience = time.Minute
 

@@ -5,7 +5,7 @@ package bulk
 // that the kernel is too old to have is zero and lies beyond Length.
 //
 // The counters of 32 bits begin again at 0 after 2^32, as SegsOut does after 8
-// minutes at 100 Gb/s. [Grown] tells how far one has come all the same.
+// minutes at 100 Gb/s. [Grown] gives their increase all the same.
 type TCPInfo struct {
 	Length        int    `json:"length"` // bytes the kernel returned; tells which fields it has
 	State         uint8  `json:"state"`

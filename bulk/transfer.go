@@ -199,10 +199,10 @@ func (t *transfer) run(ctx context.Context, watch func(Progress)) {
 }
 
 // open begins the measured time in each direction for which the omitted time is
-// over, and tells when to call it again; nil: when a clock starts, or never.
+// over, and says when to call it again; nil: when a clock starts, or never.
 //
-// All streams are looked at then: counters of the measured time are told from
-// there, and so is what had arrived at a receiver before (Stream.leaveOutEarly).
+// All streams are sampled then: counters of the measured time are counted from that
+// sample, and so is what had arrived at a receiver before (Stream.leaveOutEarly).
 func (t *transfer) open(look func()) <-chan time.Time {
 	now := t.now()
 	sending, receiving := t.sent.open(now), t.received.open(now)
@@ -239,8 +239,8 @@ func (t *transfer) open(look func()) <-chan time.Time {
 	return time.After(next)
 }
 
-// endsIn tells when the measured time of the receivers is over, where time and
-// not the caller ends it; nil: it is, or nobody knows.
+// endsIn says when the measured time of the receivers is over, where time and
+// not the caller ends it; nil: it is, or that is not known.
 func (t *transfer) endsIn() <-chan time.Time {
 	from := time.Duration(t.received.from.Load())
 	if t.caller.decides || !t.spec.Timed() || from == 0 || t.received.over.Load() {

@@ -10,7 +10,7 @@ import (
 )
 
 // zeroCopy sends the payload's own pages (MSG_ZEROCOPY, Linux 4.14). The kernel
-// tells on the socket's error queue when it is done with each send, and whether
+// reports on the socket's error queue when it is done with each send, and whether
 // it had to copy it after all, as on the loopback and for devices that cannot
 // gather (Documentation/networking/msg_zerocopy.rst).
 type zeroCopy struct {

@@ -169,7 +169,7 @@ func (m *Manager) PutBack(ctx context.Context, id string, tunables ...string) er
 				return fmt.Errorf("%w: change set %s has not touched %.80q", ErrRefused, id, name)
 			}
 		}
-		// The way back is never refused; that nobody watches what stays is told.
+		// The way back is never refused; that nothing watches what remains is reported.
 		unwatched := l.guard(set)
 		return errors.Join(l.putBack(set, tunables), unwatched)
 	})

@@ -29,7 +29,7 @@ const (
 	Reverted  State = "reverted"  // every value that was still ours is back
 	Lost      State = "lost"      // someone else changed a value: left alone
 	// Unreadable is in the answer of List only: the journal cannot be read.
-	// Nothing but the set's ID and Created, which its name tells, is known then.
+	// Only the set's ID and Created, which its name contains, are known then.
 	Unreadable State = "unreadable"
 )
 
@@ -128,7 +128,7 @@ type Source struct {
 // else, gave it or found there.
 func (v *Value) ours(now string) bool { return now == v.Old || now == v.New || now == v.Prior }
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
 	// ErrRefused: the request breaks a rule, and nothing was touched.
 	ErrRefused = errors.New("refused")

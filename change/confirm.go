@@ -125,7 +125,7 @@ func (l *ledger) persist(set *Set) error {
 		return err
 	}
 	if set.Open() {
-		// After a crash, and a boot with the drop-in, this tells that live
+		// After a crash, and a boot with the drop-in, this shows that live
 		// values may be the set's.
 		set.Persist = true
 		if err := l.save(set); err != nil {

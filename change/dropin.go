@@ -66,7 +66,7 @@ func udevForm(line string) string {
 	return line
 }
 
-// render gives our files as they are to be when extra, if it is not nil, stands
+// render gives our files as they should be when extra, if it is not nil, stands
 // in for the set of its id; by their paths under the root.
 func (l *ledger) render(extra *Set) (map[string][]byte, error) {
 	sets := slices.Clone(l.sets)
@@ -266,7 +266,7 @@ func (d dropIn) foreign(text []byte, sets []*Set) []string {
 	return foreign
 }
 
-// persisted gives the values that are to be set at every boot.
+// persisted gives the values to set at every boot.
 func (s *Set) persisted() []Value {
 	if s.State != Confirmed || !s.Persist {
 		return nil

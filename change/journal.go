@@ -160,7 +160,7 @@ func joined(troubles []trouble) error {
 	return errors.Join(all...)
 }
 
-// readAll reads every journal, oldest set first, and tells of those that cannot
+// readAll reads every journal, oldest set first, and reports those that cannot
 // be read. The error is that of the directory.
 func readAll(dir string) (sets []*Set, bad []trouble, err error) {
 	entries, err := os.ReadDir(dir)

@@ -40,7 +40,7 @@ func inOrder(names []string) []int {
 	return order
 }
 
-// orderSteps sorts what is to be set: first sizes that are lowered, in the
+// orderSteps sorts the values to set: first sizes that are lowered, in the
 // opposite order, then what is raised or switched.
 func orderSteps(steps []step) []step {
 	names := make([]string, len(steps))

@@ -74,8 +74,8 @@ func (l *ledger) expire() (failed []trouble) {
 	return failed
 }
 
-// overdue reports whether the set is to be closed without being asked: it is
-// late, or was cut short, since whoever is at it holds the lock.
+// overdue reports whether the set has to be closed without being asked: it is late,
+// or was cut short, since a process that works on it would hold the lock.
 func (l *ledger) overdue(set *Set) bool {
 	if set.BootID != l.boot {
 		return set.Open() || set.State == Confirmed && !set.Persist

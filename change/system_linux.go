@@ -22,7 +22,7 @@ import (
 // it in its error.
 func lock(ctx context.Context, dir string, patience time.Duration) (unlock func(), err error) {
 	path := lockPath(dir)
-	// Whoever can open it can hold it, and with it every revert: nobody else may.
+	// Whoever can open it can hold it, and block every revert with it: only root may.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, unix.EROFS) { // a set that is late is reverted all the same
 		file, err = os.Open(path)
@@ -81,8 +81,8 @@ func syncDir(dir string) error {
 }
 
 // StartWatchdog starts a process that reverts the change set at its deadline,
-// and at once when this process ends without confirming: a pipe that only this
-// process holds tells. The watchdog is in a session of its own, so that neither
+// and immediately when this process ends without confirming, which it learns from a
+// pipe that only this process holds. The watchdog is in a session of its own, so that neither
 // a closed terminal nor Ctrl-C reaches it, and in the network namespace of the
 // calling thread.
 func StartWatchdog(dir, id string) error { return startWatchdog(dir, id, true) }
@@ -141,7 +141,7 @@ func startWatchdog(dir, id string, owned bool) error {
 }
 
 // replaceFile writes beside the file and syncs before it renames. There is one
-// name to write to, since nobody else writes at the same time: what a crash
+// name to write to, since nothing else writes at the same time: what a crash
 // leaves of it is overwritten the next time.
 func replaceFile(path string, data []byte) error {
 	draft := beside(path)

@@ -19,7 +19,7 @@ func lock(context.Context, string, time.Duration) (unlock func(), err error) {
 func syncDir(string) error { return nil }
 
 // StartWatchdog starts a process that reverts the change set at its deadline,
-// and at once when this process ends without confirming.
+// and immediately when this process ends without confirming.
 func StartWatchdog(_, _ string) error {
 	return fmt.Errorf("start watchdog: %w", host.ErrUnsupported)
 }

@@ -18,8 +18,8 @@ const (
 	watchRetry = time.Minute // at the least
 )
 
-// Watch reverts the set when its deadline passes, when owner comes to its end,
-// or when ctx does. Without an owner (nil) it also reverts a set that was left
+// Watch reverts the set when its deadline passes, when owner reaches its end, or
+// when ctx is done. Without an owner (nil) it also reverts a set that was left
 // half applied. It returns when the set is no longer open, whoever closed it.
 // Once it watches, it says so on ready.
 func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready io.Writer) error {
@@ -60,7 +60,7 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 	}
 }
 
-// stopwatch times a set's deadline on a clock that nobody sets: the deadline in
+// stopwatch times a set's deadline on a clock that cannot be set: the deadline in
 // the journal is of the day's clock, and when that is set back, as it may be soon
 // after a boot, it would come too late.
 type stopwatch struct {
@@ -79,7 +79,7 @@ func (w *stopwatch) over(set *Set, now time.Time) bool {
 
 // watchOnce reverts the set if it is due, or for the reason given, and reports
 // whether it is still open. With whole, a set that is half applied is due as
-// soon as nobody is at it, which the lock tells.
+// soon as no process works on it, which the lock shows.
 func (m *Manager) watchOnce(id, why string, whole bool, timed *stopwatch) (open bool, err error) {
 	set, err := readSet(m.dir, id)
 	if errors.Is(err, ErrUnknown) {

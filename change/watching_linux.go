@@ -35,7 +35,7 @@ func holdWatch(dir, id string) (release func()) {
 	return func() { file.Close() }
 }
 
-// watched reports whether a watchdog watches the set. Where that cannot be told,
+// watched reports whether a watchdog watches the set. Where that cannot be determined,
 // as on kernels before 3.15, it is taken for granted.
 func watched(dir, id string) bool {
 	place, ok := watchPlace(id)

@@ -203,7 +203,7 @@ func fits(windows []unit.Size, average, peak float64) (unit.Size, bool) {
 }
 
 // wellKnown names an application that has such a window, for a flow whose program
-// and ports tell nothing.
+// and ports prove nothing.
 func wellKnown(average, peak float64) (a *application, w unit.Size) {
 	for i := range applications {
 		if w, ok := fits(applications[i].windows, average, peak); ok && applications[i].anyone {

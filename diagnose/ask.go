@@ -42,7 +42,7 @@ func (v *view) inDoubt(verdict *Finding) bool {
 }
 
 // askCongestion tries BBR. It keeps its rate where packets are lost at random,
-// and comes to no more than the bucket's rate behind a policer.
+// and reaches no more than the bucket's rate behind a policer.
 func (v *view) askCongestion(verdict *Finding) *Trial {
 	if !v.inDoubt(verdict) || IsBBR(v.congestion()) || !v.allows("bbr") {
 		return nil
@@ -57,7 +57,7 @@ func (v *view) askCongestion(verdict *Finding) *Trial {
 }
 
 // askPaced tries a rate above the one reached and below the path's, evenly. A
-// queue that is too short for bursts then loses hardly anything; a link that loses
+// queue that is too short for bursts then loses almost nothing; a link that loses
 // whatever comes does as before.
 func (v *view) askPaced(verdict *Finding) *Trial {
 	limit, known := v.pathLimit()
@@ -122,7 +122,7 @@ func (v *view) askAgain(verdict *Finding) *Trial {
 		Expectation{verdict.Cause, v.goodput, "as much as before"})
 }
 
-// somewhat short is a transfer that still came to this share of the path's
+// somewhat short is a transfer that still reached this share of the path's
 // goodput.
 const somewhat = 0.6
 
@@ -189,6 +189,6 @@ func (v *view) allows(congestion string) bool {
 	if v.SenderHost == nil {
 		return true
 	}
-	available, told := v.SenderHost.Tunables["net.ipv4.tcp_available_congestion_control"]
-	return !told || slices.Contains(strings.Fields(available), congestion)
+	available, reported := v.SenderHost.Tunables["net.ipv4.tcp_available_congestion_control"]
+	return !reported || slices.Contains(strings.Fields(available), congestion)
 }

@@ -167,7 +167,7 @@ func (v *view) silent() float64 {
 	return max(waits, ratio(float64(late), float64(n)))
 }
 
-// tick is that of the kernel's clock at 250 Hz, which these times are told by.
+// tick is that of the kernel's clock at 250 Hz, which these times are counted in.
 const tick = 4 * time.Millisecond
 
 func (v *view) long(milliseconds uint32) bool {

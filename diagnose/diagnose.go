@@ -118,7 +118,7 @@ func (v *view) unmoved() Diagnosis {
 
 // better is the evidence with another transfer in the first one's place: one that
 // was given more time, since its windows had opened further; or a repetition that
-// came to more, since whatever disturbed the first is no part of the path.
+// was faster, since what disturbed the first is not part of the path.
 func better(e *Evidence) *Evidence {
 	if e == nil || e.Transfer == nil {
 		return e

@@ -9,7 +9,7 @@ import (
 )
 
 // fastEthernet is the highest speed at which one side can be half duplex and the
-// other full: 1000BASE-T always negotiates, and hardly anything is half duplex.
+// other full: 1000BASE-T always negotiates, and almost nothing is half duplex.
 const fastEthernet = 100 // Mb/s
 
 // duplexMismatch: one side of a link waits for silence and sends again after a

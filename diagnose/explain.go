@@ -31,13 +31,13 @@ type Explanation struct {
 	Sources    []string    `yaml:"sources"    json:"sources"`
 }
 
-// Question is what a kind of trial tells about a cause.
+// Question is what a kind of trial shows about a cause.
 type Question struct {
 	Kind TrialKind `yaml:"kind" json:"kind"`
 	Says string    `yaml:"says" json:"says"`
 }
 
-// Lookalike is another cause that looks alike, and what tells them apart.
+// Lookalike is another cause with similar signs, and how to tell the two apart.
 type Lookalike struct {
 	Cause string `yaml:"cause" json:"cause"`
 	Says  string `yaml:"says"  json:"says"`

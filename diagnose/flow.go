@@ -62,7 +62,7 @@ func (f flow) quantile(q float64, figure func(*bulk.Sample) float64) float64 {
 }
 
 // growth is the median of a figure in the last quarter of the measured time
-// over that in the quarter before: 1 when it stands still. Fewer than eight
+// over that in the quarter before: 1 when it does not change. Fewer than eight
 // samples are too few to say, and give 1.
 func (f flow) growth(figure func(*bulk.Sample) float64) float64 {
 	n := len(f.measured)

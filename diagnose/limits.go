@@ -103,7 +103,7 @@ func (v *view) bufferLimit(window unit.Size) unit.Rate {
 }
 
 // lossLimit is what the congestion control will reach with the loss seen, if that
-// loss is none of its own doing and came often enough to tell a rate.
+// loss is not caused by itself and happened often enough to give a rate.
 func (v *view) lossLimit() limit {
 	if v.loss.events < 3 || v.queued(v.loss.rttAt) {
 		return limit{unit.Rate(math.Inf(1)), ""}

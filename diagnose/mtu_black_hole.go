@@ -9,7 +9,7 @@ import (
 )
 
 // mtuBlackHole: small packets pass, and those as large as the link allows
-// vanish without a word. TCP connects, and then stands still.
+// are lost without an ICMP error. TCP connects, and then stalls.
 func mtuBlackHole(v *view) *Finding {
 	d := v.direction()
 	if d == nil || !d.MTU.BlackHole || d.MTU.Bytes == 0 || d.MTU.Link <= d.MTU.Bytes {
@@ -53,11 +53,11 @@ func mtuBlackHole(v *view) *Finding {
 	return f
 }
 
-// maxGain is the largest gain that is written down: any factor is right of what
-// stood still.
+// maxGain is the largest gain that is written down: any factor is true of a
+// transfer that stalled.
 const maxGain = 10_000
 
-// stalled says whether the sender was left waiting: hardly anything arrives (a
+// stalled says whether the sender was left waiting: almost nothing arrives (a
 // retransmission timeout lets a packet go every 200 ms, later ever more rarely,
 // RFC 6298), or most of what it sends it sends again.
 func (v *view) stalled() bool {

@@ -12,7 +12,7 @@ import (
 // offeredLength is that of a struct tcp_info which has tcpi_rcv_wnd (Linux 6.2).
 const offeredLength = 236
 
-// offered is the window that a receiver last told its peer. Kernels before 6.2 do
+// offered is the window that a receiver last announced to its peer. Kernels before 6.2 do
 // not say, then it is what the buffer has room for. The kernel counts on even where
 // the header has no room to say so much.
 func offered(s *bulk.Sample) float64 {

@@ -119,7 +119,7 @@ func (v *view) shaped(rate unit.Rate) bool {
 // beyond is a guess at what the path carries behind the sender's shaper: what it
 // carries the other way, or else the speed of the sender's interface: of the one
 // that the route names, of the slowest that carried the transfer where that is not
-// told; 0 if neither is known.
+// reported; 0 if neither is known.
 func (v *view) beyond() (rate unit.Rate, by string) {
 	if back := v.Path.Way(v.Direction != bulk.Reverse); back != nil {
 		c := back.Capacity

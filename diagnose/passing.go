@@ -65,7 +65,7 @@ func (v *view) unknownInPassing() Finding {
 		"measure the path with fullbore diagnose, which can also try other rates and several streams")
 }
 
-// addShares are the figures that the causes are told by, those that a finding does
+// addShares are the figures by which causes are recognised, those that a finding does
 // not have.
 func (v *view) addShares(f *Finding) {
 	add := func(name string, share float64, says string) {

@@ -8,7 +8,7 @@ import (
 )
 
 // policer: short bursts pass at the path's full rate, but whatever is tried
-// comes to the same much lower rate, with loss, and without a queue.
+// reaches the same much lower rate, with loss, and without a queue.
 func policer(v *view) *Finding {
 	if !v.surelyShort() || !v.networkHeld() || v.queued(v.rtt) && !v.queueGoes() {
 		return nil

@@ -77,7 +77,7 @@ var (
 	}
 )
 
-// passing are the causes that can be told of a running flow from one end. The others
+// passing are the causes that can be recognised in a running flow from one end. The others
 // take what both ends count over a transfer, a probe of the path, or trials.
 var passing = slices.DeleteFunc(slices.Concat(ends, between), func(r rule) bool {
 	return !slices.Contains([]string{

@@ -60,7 +60,7 @@ func randomLoss(v *view) *Finding {
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
 }
 
-// untried is how sure random loss can be where no trial tells it from a bucket that
+// untried is how sure random loss can be where no trial distinguishes it from a bucket that
 // drops above a rate, and from a queue that is far too short.
 const untried = 0.6
 
@@ -72,7 +72,7 @@ func (v *view) queueGoes() bool {
 	return bbr != nil && v.rtt < 2*v.minRTT && float64(bbr.goodput) > 1.1*float64(v.goodput) && !bbr.queued(bbr.rtt)
 }
 
-// stuck says whether BBR, which takes no loss for congestion, gets hardly more and
+// stuck says whether BBR, which takes no loss for congestion, gets barely more and
 // far from what the path can carry, without a queue: then it is not the loss.
 func (v *view) stuck() bool {
 	bbr := v.trial(TrialCongestion)

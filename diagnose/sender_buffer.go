@@ -63,7 +63,7 @@ func senderBuffer(v *view) *Finding {
 }
 
 // sendHeld is the share of the time in which the send buffer held the sender
-// back; stuck if the congestion window shows it, which stands still for no other
+// back; stuck if the congestion window shows it, which stops growing for no other
 // reason.
 func (v *view) sendHeld() (held float64, stuck bool) {
 	// Linux lets a writer fill the congestion window well beyond the buffer, then

@@ -95,7 +95,7 @@ func (v *view) whenPaced() evenness {
 
 // helps says whether pacing loses so much less, or carries so much more, that
 // bursts must be to blame. Windows that have not yet come down from slow start
-// carry much all the same: only fewer losses tell.
+// carry much all the same: only fewer losses are a sign.
 func (p *evenness) helps(v *view) bool {
 	return p.more && p.fewer || p.rarer && float64(p.trial.goodput) > 1.5*float64(v.goodput)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// hystart counters tell that CUBIC left slow start early (TcpExt).
+// hystart counters show that CUBIC left slow start early (TcpExt).
 var hystart = []string{"TcpExt.TCPHystartTrainDetect", "TcpExt.TCPHystartDelayDetect"}
 
 // shortTransfer: windows were still opening when it ended; or CUBIC left slow

@@ -8,7 +8,7 @@ import (
 // How far a transfer falls short of what its path can carry.
 
 // healthyShare is the part of a path's goodput from which nothing is wrong.
-// CUBIC on a clean path with hardly any queue averages 92.5 % of it: after a
+// CUBIC on a clean path with almost no queue averages 92.5 % of it: after a
 // loss it is back at 70 % and returns along a cubic curve, a quarter of 30 %
 // below the top on average (RFC 9438, section 4.2). The rest is the error of
 // the capacity estimate.
@@ -48,7 +48,7 @@ func (v *view) atCapacity() bool {
 	return known && v.goodput >= limit*healthyShare
 }
 
-// asMuch is the factor within which two transfers of one path came to the same:
+// asMuch is the factor within which two transfers of one path are equally fast:
 // that much is chance.
 const asMuch = 1.15
 

@@ -72,7 +72,7 @@ func slowSender(v *view) *Finding {
 	return v.predictMost(f)
 }
 
-// idle says whether the connection stood still, for want of data, for more than a
+// idle says whether the connection waited for data for more than a
 // tenth of the time.
 func (v *view) idle() bool { return v.busy < 0.9 }
 
@@ -80,7 +80,7 @@ func (v *view) idle() bool { return v.busy < 0.9 }
 // flight, no window is used up, and the send buffer has room: it may still grow,
 // or is at most half full. A buffer that limits swings between two thirds and full
 // (see SenderShare). Of another program's flow the kernel's clock is a sign as well: it
-// has hardly run where the program never waited for room.
+// has barely run where the program never waited for room.
 func (v *view) unfilled() float64 {
 	most, never := v.sendMax().bytes, v.Passing != nil && v.sndbuf < clockRan
 	return v.samples(func(s *bulk.Sample) bool {

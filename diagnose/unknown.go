@@ -55,7 +55,7 @@ func unknown(v *view, findings []Finding) Finding {
 	return f
 }
 
-// advice is the measurement that would tell more.
+// advice is the measurement that would show more.
 func advice(v *view, capacityKnown bool) string {
 	switch {
 	case !capacityKnown:

@@ -8,7 +8,7 @@ import (
 )
 
 // moves is how the receiver's window behaves, as its sender sees it. One that a
-// buffer bounds stands still. One that an application keeps small by not reading
+// buffer bounds does not change. One that an application keeps small by not reading
 // moves, and often closes. Where it moves little, because the application reads in
 // small pieces, the round trip still shows it: Linux acknowledges at once only what it
 // has window for to offer again (__tcp_ack_snd_check, net/ipv4/tcp_input.c), the

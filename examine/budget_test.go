@@ -64,8 +64,8 @@ func wayward(rng *rand.Rand, rtt, late, over time.Duration, stalls bool) *fake {
 // examined runs the first transfer and the trials, and gives what they took.
 func examined(t *testing.T, rng *rand.Rand, far Far, rtt, budget time.Duration) *Examination {
 	x := &Examination{Evidence: *evidence(rtt)}
-	m := NewMeter(far, rtt, budget, nobody{})
-	if err := x.transfer(context.Background(), m, Options{Direction: bulk.Forward, Watch: nobody{}}); err != nil {
+	m := NewMeter(far, rtt, budget, silent{})
+	if err := x.transfer(context.Background(), m, Options{Direction: bulk.Forward, Watch: silent{}}); err != nil {
 		if x.Spent = m.Spent(); errors.Is(err, ErrBudget) && x.Spent.Time > 0 {
 			t.Errorf("%v, %v spent", err, x.Spent.Time)
 		}

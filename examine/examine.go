@@ -27,15 +27,15 @@ type Far interface {
 	Addr() netip.AddrPort
 	// Transfer runs one transfer; on an error it returns what was measured so far.
 	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
-	// Facts are the far host's; [peer.ErrForbidden] when it only measures for whoever
-	// asks, being asked without its token.
+	// Facts are the far host's; [peer.ErrForbidden] without its token, with which it would
+	// do more than measure.
 	Facts(ctx context.Context) (*host.Facts, error)
 }
 
 // Near gives this host's facts: host.Collect is one.
 type Near func(ctx context.Context) (*host.Facts, error)
 
-// Watcher is told what happens while it happens. Calls come one at a time.
+// Watcher is notified of progress. Calls come one at a time.
 type Watcher interface {
 	// Phase starts an activity: "measure as it is now", "ask: ..." (a trial), "try:
 	// ..." (a change).
@@ -62,7 +62,7 @@ type Examination struct {
 	Spent     Spent
 }
 
-// Untried is the trial that would tell more and was not run, nil if there is none.
+// Untried is the trial that would show more and was not run, nil if there is none.
 func (x *Examination) Untried() *diagnose.Trial {
 	if x.Diagnosis.Next == nil || ran(x.Evidence.Trials, x.Diagnosis.Next) {
 		return nil
@@ -83,7 +83,7 @@ var ErrBudget = errors.New("budget is too small")
 // as far as it got, if there was something to diagnose; otherwise it is nil.
 func Run(ctx context.Context, near Near, far Far, o Options) (*Examination, error) {
 	if o.Watch == nil {
-		o.Watch = nobody{}
+		o.Watch = silent{}
 	}
 	here, there, err := Meet(ctx, near, far)
 	if err != nil {
@@ -124,9 +124,9 @@ func Run(ctx context.Context, near Near, far Far, o Options) (*Examination, erro
 	return x, err
 }
 
-// Meet gives the facts of both hosts. Those of the far one are nil when it only
-// measures for whoever asks, which is what one does without its token. Whatever
-// else keeps it from telling is an error: what it would have told may be the cause.
+// Meet gives the facts of both hosts. Those of the far one are nil where this client
+// has no token, so that it may only measure. Any other reason why they are missing is
+// an error, since what limits the path may be among them.
 func Meet(ctx context.Context, near Near, far Far) (here, there *host.Facts, err error) {
 	if here, err = near(ctx); err != nil {
 		return nil, nil, fmt.Errorf("collect facts of this host: %w", err)
@@ -186,21 +186,21 @@ func (x *Examination) way() *path.Direction {
 	return x.Evidence.Path.Way(x.Evidence.Direction == bulk.Reverse)
 }
 
-// nobody watches.
-type nobody struct{}
+// silent is a Watcher that ignores everything.
+type silent struct{}
 
-func (nobody) Phase(string)           {}
-func (nobody) Progress(bulk.Progress) {}
-func (nobody) Result(string)          {}
+func (silent) Phase(string)           {}
+func (silent) Progress(bulk.Progress) {}
+func (silent) Result(string)          {}
 
 // looks is how often a path is probed at most. Hosts on which other programs
 // take every second time slice still have an even chance each time.
 const looks = 3
 
 // Probe measures the path itself. Where a busy host could not send or stamp its
-// packet trains evenly, so that they only tell a lower bound of the capacity in
-// the direction that matters, it looks again: without that figure nobody can say
-// whether a transfer gets all there is. Between the looks a second or two pass.
+// packet trains evenly, so that they only give a lower bound of the capacity in the
+// direction that matters, it probes again: without that figure it is not known
+// whether a transfer fills the path. Between the probes a second or two pass.
 func Probe(ctx context.Context, far Far, d bulk.Direction) (*path.Estimate, error) {
 	best, err := path.Probe(ctx, far.Addr(), far, path.Options{})
 	for look := 1; err == nil && look < looks && bounded(best, d); look++ {

@@ -121,7 +121,7 @@ func Read(name string) (*Examination, error) {
 	return x, nil
 }
 
-// read opens no pipe that nobody may ever write to.
+// read does not open a pipe, which might never be written to.
 func read(name string) (*Examination, error) {
 	if err := regular(os.Stat(name)); err != nil {
 		return nil, err

@@ -95,8 +95,8 @@ func TestFileCompressed(t *testing.T) {
 		}
 		return info.Size()
 	}
-	if plain, packed := size("a"), size("a.gz"); packed*4 > plain {
-		t.Errorf("%d bytes, compressed %d", plain, packed)
+	if uncompressed, packed := size("a"), size("a.gz"); packed*4 > uncompressed {
+		t.Errorf("%d bytes, compressed %d", uncompressed, packed)
 	}
 }
 

@@ -62,7 +62,7 @@ type Moved struct {
 // patience is how long nothing may arrive, beside two round trips, before a
 // transfer is stopped. Linux repeats what was lost after 0.2, 0.6, 1.4 and 3 s
 // (RTO_MIN, doubled each time): what four packets in a row did not bring, a
-// fifth will hardly, and the budget is for other questions.
+// fifth rarely will, and the budget is for other questions.
 const patience = 3 * time.Second
 
 // errStalled says that a transfer was stopped since nothing arrived any more.

@@ -14,8 +14,8 @@ import (
 
 // Settle diagnoses, and runs trials as long as one could change the verdict and
 // most of the budget of test traffic allows it. Each is appended to the evidence
-// with its result, also one that failed: the next diagnosis makes of that what it
-// can. judge is [diagnose.Diagnose], but for tests.
+// with its result, also one that failed: the next diagnosis uses what it can of it.
+// judge is [diagnose.Diagnose], except in tests.
 //
 // When ctx ends or the far end goes away in the middle of a trial, that is the
 // error, and the diagnosis rests on what came before.
@@ -50,7 +50,7 @@ func Settle(ctx context.Context, m *Meter, e *diagnose.Evidence, most time.Durat
 	}
 }
 
-// ran says whether a trial was run already: asking the same again tells nothing
+// ran says whether a trial was run already: asking the same again shows nothing
 // new.
 func ran(trials []diagnose.Trial, next *diagnose.Trial) bool {
 	asked := next.Spec
@@ -72,7 +72,7 @@ func question(t *diagnose.Trial) string {
 	return fmt.Sprintf("%s (%s)", t.Why, strings.Join(predicted, ", "))
 }
 
-// outcome is what a trial came to, and what is thought now.
+// outcome is a trial's result, and the diagnosis after it.
 func outcome(t *diagnose.Trial, verdict diagnose.Finding) string {
 	came := "failed: " + t.Failed
 	if t.Failed == "" {
@@ -93,7 +93,7 @@ func Sure(f *diagnose.Finding) string {
 }
 
 // Repeated is the share (0..1) of the bytes sent in one direction that were sent
-// again; 0 where the sender's kernel does not tell.
+// again; 0 where the sender's kernel does not report it.
 func Repeated(r *bulk.Result, d bulk.Direction) float64 {
 	if r == nil {
 		return 0

@@ -73,7 +73,7 @@ func TestSettle(t *testing.T) {
 // settled runs the trials in a bubble of their own time.
 func settled(t *testing.T, far Far, e *diagnose.Evidence, rtt, budget time.Duration, trials []diagnose.Trial) (spent Spent, err error) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(far, rtt, budget, nobody{})
+		m := NewMeter(far, rtt, budget, silent{})
 		_, err = Settle(t.Context(), m, e, m.Left(), asks(trials...))
 		spent = m.Spent()
 	})
@@ -142,7 +142,7 @@ func TestSettleEnds(t *testing.T) {
 				var ctx context.Context
 				ctx, stop = context.WithCancel(t.Context())
 				defer stop()
-				m := NewMeter(far, 20*ms, 10*s, nobody{})
+				m := NewMeter(far, 20*ms, 10*s, silent{})
 				d, err = Settle(ctx, m, e, m.Left(), asks(trial(diagnose.TrialPaced, 1e6), trial(diagnose.TrialSegment, 0)))
 				spent = m.Spent()
 			})

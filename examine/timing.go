@@ -58,7 +58,7 @@ func trialTiming(kind diagnose.TrialKind, rtt, left time.Duration) (omit, measur
 	omit, measured = Timing(rtt)
 	if kind == diagnose.TrialLonger {
 		// Its measured time has to begin well after that of the first transfer,
-		// or it would tell the same again.
+		// or it would show the same again.
 		half := min(left, longest) / 2
 		return half, half, half >= 2*omit
 	}

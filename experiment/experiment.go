@@ -1,5 +1,5 @@
 // Package experiment runs transfers several times, one setting again and again or
-// several in turns, until enough is known, and says what the runs come to.
+// several in turns, until enough is known, and summarises the runs.
 package experiment
 
 import (
@@ -75,7 +75,7 @@ func (p Repetition) Enough(runs []Run) bool {
 	return len(runs) >= p.Times || !p.Several()
 }
 
-// Repeat is what several runs of the same transfer come to.
+// Repeat is the summary of several runs of the same transfer.
 type Repeat struct {
 	Runs    int     `json:"runs"`
 	UntilCI float64 `json:"until_ci,omitempty"` // share of goodput's typical value that its interval was to lie within

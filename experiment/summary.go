@@ -22,7 +22,7 @@ type Middle struct {
 	Interval *stat.Interval `json:"interval_95,omitempty"`
 }
 
-// Summarise gives the middle of runs, of which there is at least one.
+// Summarise gives the median and interval of at least one run.
 func Summarise(runs []Run) Summary {
 	s := Summary{Goodput: *middle(Goodputs(runs))}
 	for _, m := range Measures {

@@ -47,11 +47,11 @@ type Flow struct {
 	Congestion string         `json:"congestion,omitempty"`
 	Lost       float64        `json:"retransmitted_share"` // of the bytes sent since the last look, 0..1
 
-	// Idle says that hardly anything moved (less than any connection may send at
-	// once: ten segments, RFC 6928). Limit is then Unknown: nothing
-	// limits a flow that does not try.
+	// Idle says that almost nothing moved (less than any connection may send at
+	// once: ten segments, RFC 6928). Limit is then Unknown: no limit applies to a
+	// flow that has nothing to send.
 	Idle bool `json:"idle"`
-	// Limit is what limits it now; Unknown with a reason where that cannot be told.
+	// Limit is what limits it now; Unknown with a reason where that cannot be determined.
 	// An ApplicationWindow has among its evidence, in bytes, "implied_window"
 	// (goodput times round trip), "application_window" (what the application is
 	// known to have, where it is known) and "tcp_windows" (what TCP would allow as

@@ -3,7 +3,7 @@ package host
 import "time"
 
 // CPUTimes is the processor time used up to one instant. The difference of two
-// tells what a transfer cost.
+// is what a transfer cost.
 type CPUTimes struct {
 	At        time.Time
 	User      time.Duration // this process
@@ -23,7 +23,7 @@ type CoreTimes struct {
 }
 
 // ReadCPU reads the processor times of this process and of every core. Where
-// the system tells only the former, Cores is empty.
+// the system reports only the former, Cores is empty.
 func ReadCPU() (CPUTimes, error) {
 	times := CPUTimes{At: time.Now()}
 	var err error

@@ -71,7 +71,7 @@ type Link struct {
 	Counters LinkCounters
 }
 
-// MaxLinks is how many interfaces Since tells of at most.
+// MaxLinks is how many interfaces Since reports at most.
 const MaxLinks = 64
 
 // Since is what changed from before to l: first the interfaces that are used,
@@ -112,8 +112,8 @@ func (l Links) Since(before Links) []LinkDelta {
 // 16; Windows: 256).
 const maxLinkName = 256
 
-// CheckLinks says whether what another host tells of its interfaces can be what
-// Since told there.
+// CheckLinks says whether what another host reports of its interfaces can be the
+// result of Since there.
 func CheckLinks(deltas []LinkDelta) error {
 	if len(deltas) > MaxLinks {
 		return fmt.Errorf("%d interfaces, want at most %d", len(deltas), MaxLinks)

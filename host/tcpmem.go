@@ -47,7 +47,7 @@ func parsePages(text string) (int64, error) {
 	return min(max(0, pages), maxPages), nil
 }
 
-// Check says whether what another host tells of its memory can be true.
+// Check says whether what another host reports of its memory can be true.
 func (m *TCPMemory) Check() error {
 	if m != nil && min(m.Used, m.Low, m.Pressure, m.High) < 0 {
 		return errors.New("TCP holds negative memory")

@@ -60,8 +60,8 @@ func TestIntegrationRouteCongestion(t *testing.T) {
 			if strings.Count(during, "congctl cubic")+strings.Count(during, "congctl lock cubic") != 1 {
 				t.Errorf("%s with cubic:\n%s", to, during)
 			}
-			plain := strings.NewReplacer(" congctl cubic", "", " congctl lock cubic", " congctl lock reno")
-			if d := cmp.Diff(lines(before), lines(plain.Replace(during))); d != "" {
+			unlocked := strings.NewReplacer(" congctl cubic", "", " congctl lock cubic", " congctl lock reno")
+			if d := cmp.Diff(lines(before), lines(unlocked.Replace(during))); d != "" {
 				t.Errorf("%s with cubic is another route (-before +during):\n%s", to, d)
 			}
 			try(t, trial{name, "reno", ""}, trial{name, "nonsense", "the kernel refuses it"}, trial{name, "a-name-longer-than-any", "the kernel refuses it"})

@@ -41,8 +41,8 @@ type MTU struct {
 	Method string `json:"method"`         // "udp probe", "kernel", "none"
 	Note   string `json:"note,omitempty"` // "packets above 1400 bytes vanish without an ICMP error"
 
-	// BlackHole says that larger packets were seen to vanish although the sender's
-	// kernel believes that they pass: no router told it otherwise.
+	// BlackHole says that larger packets were lost although the sender's kernel
+	// believes that they pass: no router reported otherwise.
 	BlackHole bool `json:"black_hole,omitempty"`
 }
 

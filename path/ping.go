@@ -12,7 +12,7 @@ import (
 // queue fill and drain, and are nothing beside a transfer: less than 2 kB.
 const PingEvery = 200 * time.Millisecond
 
-// Pong is what one handshake of a Ping told.
+// Pong is the result of one handshake of a Ping.
 type Pong struct {
 	At  time.Time     // it was started
 	RTT time.Duration // 0: no answer within a second, when a SYN is sent again

@@ -48,7 +48,7 @@ const SafeMSS = 536
 
 // Options of a probe. The zero value is good.
 type Options struct {
-	// Progress is told, in words, what is being measured and what came out.
+	// Progress gets, in words, what is being measured and the results.
 	// nil: progress is not reported.
 	Progress func(string)
 }
@@ -61,7 +61,7 @@ func (o Options) say(format string, args ...any) {
 
 // Probe measures the path to a host in at most about five seconds and with a
 // few megabytes. The address is that of a TCP port: each RTT sample is a
-// connection that is closed again at once, and a refused one counts as well.
+// connection that is closed again immediately, and a refused one counts as well.
 //
 // Without a helper only the RTT is measured; MTU is what the kernel believes,
 // and the capacity is assumed. The estimate always says which it is.

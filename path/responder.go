@@ -28,11 +28,11 @@ var ErrTickets = errors.New("too many probes at once: try again in a minute")
 // Responder is the far end of probes, on a UDP socket that it may share with
 // another protocol.
 //
-// It is silent to everything but packets with the cookie of a live ticket that
+// It answers only packets with the cookie of a live ticket that
 // come from the address the ticket was opened for. Answers are no larger than
 // what they answer, except for padded packets and trains: those have a budget,
-// and since a cookie travels over the authenticated API only, nobody can have
-// them sent to someone else.
+// and since a cookie travels over the authenticated API only, they cannot be
+// directed at someone else.
 type Responder struct {
 	// Strangers, if not nil, is called with every datagram that is no probe: its
 	// first bytes, up to 40, where it comes from and the address it was sent to,

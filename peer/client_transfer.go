@@ -30,7 +30,7 @@ const (
 // recorded. When it fails after the start, the result holds what was measured
 // until then, and each end's Error says why.
 //
-// watch, if not nil, is told how far this end is, at every sampling interval.
+// watch, if not nil, is called with this end's progress at every sampling interval.
 //
 // Errors: [ErrLimit], [ErrBusy], [ErrLost], those of [Dial], and the context's.
 func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {

@@ -3,7 +3,7 @@
 //
 // # One port
 //
-// A far end listens on one TCP port, and tells by the first bytes who is
+// A far end listens on one TCP port, and recognises by the first bytes who is
 // calling: a TLS client talks to the control API (HTTPS, described by the
 // OpenAPI document at /v1/openapi.json), a preamble starts a stream of a
 // transfer, a cookie is that of an iperf3 client, other protocols can join. The

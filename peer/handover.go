@@ -48,7 +48,7 @@ func (h *handover) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and whoever gives.
+// Close makes Accept and pending calls of give return.
 func (h *handover) Close() error {
 	h.close.Do(func() { close(h.closed) })
 	return nil

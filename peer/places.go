@@ -62,7 +62,7 @@ func (p *places) soonest(who netip.Addr) time.Duration {
 	return max(time.Second, time.Until(first))
 }
 
-// Lasts tells how much longer the place is taken at most, once that is known.
+// Lasts sets how much longer the place is taken at most, once that is known.
 func (p *place) Lasts(longest time.Duration) {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()

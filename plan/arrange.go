@@ -6,7 +6,7 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// arrange puts the changes of one step into the order in which they are to be
+// arrange puts the changes of one step into the order in which they must be
 // made: what a tunable comes after, or lies within, stands before it. Several
 // changes of one tunable become one.
 func (m *maker) arrange(changes []Change) []Change {
@@ -76,7 +76,7 @@ func (m *maker) raise(c Change, present string) (string, bool) {
 
 // settle makes each step begin where those before it end: what an earlier step
 // has done is not done again, and a step that has nothing left is none. One that
-// was tried in vain leaves nothing that a later one could begin with.
+// was tried without effect leaves nothing that a later one could start from.
 func (m *maker) settle() {
 	var done []Change // the last of each tunable
 	var kept []idea

@@ -111,7 +111,7 @@ func (m *maker) aboutObsolete() {
 	}
 }
 
-// usual says whether a value is one that some version came with: nobody set it.
+// usual says whether a value is the default of some version: it was not set.
 func usual(t *tunable.Tunable, value string) bool {
 	return slices.ContainsFunc(t.Defaults, func(d tunable.Default) bool {
 		return tunable.Normalise(d.Value) == tunable.Normalise(value)

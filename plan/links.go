@@ -148,7 +148,7 @@ func softnet(m *maker, h *host.Facts) *idea {
 }
 
 // sendQueue lengthens a plain queue in front of the interface that overflowed.
-// What the queue has dropped it counts since it was set up, so that only tells
+// What the queue has dropped it counts since it was set up, so that only shows
 // something where the transfer lost packets.
 func sendQueue(m *maker, h *host.Facts) *idea {
 	i := &idea{answers: []string{diagnose.RandomLoss, diagnose.ShallowQueue}, limit: unlimited, after: unlimited}
@@ -233,7 +233,7 @@ func (m *maker) queues(h *host.Facts, l link) (now, could int64) {
 }
 
 // moreQueues has the network card spread connections over its queues, each with
-// a processor of its own (RSS), where it was told to use few of them.
+// a processor of its own (RSS), where it was configured to use few of them.
 func moreQueues(m *maker, h *host.Facts) *idea {
 	if !m.spreads(h) {
 		return nil

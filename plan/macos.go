@@ -32,7 +32,7 @@ const (
 	clusters   = "kern.ipc.nmbclusters"
 )
 
-// socketRoom is how many times a buffer kern.ipc.maxsockbuf is to be. The kernels
+// socketRoom is how many times a buffer kern.ipc.maxsockbuf should be. The kernels
 // hold each buffer to 8/9 of it (a cluster of 2048 bytes comes with a header of
 // 256: sbreserve), and the memory that its packets take to the whole (sb_mbmax):
 // a full packet of 1448 bytes takes 2304. Twice has room for both, and is the sum
@@ -152,9 +152,9 @@ func macosPresent(h *host.Facts) map[string]unit.Size {
 //     (TCP_INCREASED_SPACE, there), older ones the plain buffer.
 func macosWindow(h *host.Facts, d macosDirection, has map[string]unit.Size) unit.Size {
 	room := usable(has[maxsockbuf])
-	does, told := has[d.does] // not told: it always does, as the send buffer from 11 on
+	does, known := has[d.does] // not known: it always does, as the send buffer from 11 on
 	switch factor := min(14, has["net.inet.tcp.win_scale_factor"]); {
-	case tunes(h) && (does != 0 || !told):
+	case tunes(h) && (does != 0 || !known):
 		return min(has[d.most], room)
 	case tunes(h):
 		return min(has[d.space], room)

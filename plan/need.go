@@ -14,7 +14,7 @@ const (
 	// windows is how many BDPs a receiver's window should hold: one that is on
 	// its way, and another for what waits in the bottleneck's queue and, after a
 	// loss, behind the packet that is being repeated. With 1.25 a sender in the
-	// lab's california-uk scenario stood still during each repair.
+	// lab's california-uk scenario stalled during each repair.
 	windows = 2
 
 	// timeSlice is how long a process may wait for its core under load: one

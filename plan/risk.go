@@ -17,7 +17,7 @@ func risk(h *host.Facts, name string) string {
 	return ""
 }
 
-// risks are all that is to be known before a step is made: its own, when its
+// risks are all warnings to give before a step is made: its own, when its
 // changes begin to count, and what they interrupt.
 func (m *maker) risks(s Step) string {
 	return strings.Join(slices.DeleteFunc([]string{s.Risk, m.counts(s), m.interrupts(s)}, func(text string) bool { return text == "" }), " ")

@@ -103,12 +103,12 @@ func (m *maker) againstLoss() (why string) {
 
 // has says whether a host's kernel has a congestion control, and notes why not.
 func (m *maker) has(h *host.Facts, name string) bool {
-	list, told := h.Tunables[available]
+	list, known := h.Tunables[available]
 	switch {
 	case name == "bbr" && !hasBBR.Applies(h.Version):
 		m.note("BBR may help here, but Linux has it since %s, and %s runs %s.", hasBBR.Since, h.Name, printable.Line(h.Version))
 		return false
-	case !told:
+	case !known:
 		m.note("%s may help here, but it is not known whether the kernel of %s has it (modprobe tcp_%s, then collect its facts).", name, h.Name, name)
 		return false
 	case !slices.Contains(strings.Fields(list), name):

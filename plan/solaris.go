@@ -227,7 +227,7 @@ func nfsTransfers(m *maker, h *host.Facts) *idea {
 	return i
 }
 
-// nfsEither notes what the facts of Solaris do not tell: who mounts, and who serves.
+// nfsEither notes what the facts of Solaris do not show: who mounts, and who serves.
 func nfsEither(m *maker, h *host.Facts) *idea {
 	if m.Workload == NFS {
 		m.note("Whether %s mounts or serves is not known: what is planned for the client of NFS counts where it mounts, and what is planned for the server where it serves.", h.Name)
@@ -242,7 +242,7 @@ const (
 )
 
 // softRings spreads the packets that an interface receives over CPUs. Solaris 10
-// alone needs that told; about 1 GHz of CPU goes into 1 Gb/s (the NFS article).
+// alone needs that configured; about 1 GHz of CPU goes into 1 Gb/s (the NFS article).
 func softRings(m *maker, h *host.Facts) *idea {
 	const count, on = "ip:ip_soft_rings_cnt", "ip:ip_squeue_soft_ring"
 	busy := m.finding(diagnose.ReceiverCPU) != nil

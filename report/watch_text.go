@@ -118,7 +118,7 @@ func Sure(f *flow.Flow) string {
 // Evidence is one fact a finding rests on, as people read it.
 type Evidence struct{ Name, Value, Says string }
 
-// EvidenceOf gives the facts of a finding, but for what it predicts.
+// EvidenceOf gives the facts of a finding, except its prediction.
 func EvidenceOf(f *diagnose.Finding) []Evidence {
 	var out []Evidence
 	for _, fact := range f.Evidence {

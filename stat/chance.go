@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Ranked is the chance (0..1) that runs after a change come out at least as high
-// above those before it, by their order alone, if the change did nothing: the
+// Ranked is the chance (0..1) that runs after a change rank at least as high above
+// those before it if the change did nothing: the
 // one-sided rank-sum test of F. Wilcoxon ("Individual comparisons by ranking
 // methods", Biometrics Bulletin 1, 1945), exact by the counts of H. B. Mann and D.
-// R. Whitney. A run that goes astray moves it little, wherever it comes out. Equal
+// R. Whitney. An outlier moves it little, however far off it is. Equal
 // runs count for neither side. It is 1 if a side has no runs.
 func Ranked(before, after []float64) float64 {
 	n, m := len(before), len(after)
@@ -67,10 +67,10 @@ func deals(n, m int) []float64 {
 // small numbers of observations", Analytical Chemistry 23 (1951), table II, Q at 90 %.
 var dixon = []float64{0.941, 0.765, 0.642, 0.560, 0.507, 0.468, 0.437, 0.412}
 
-// Gathered gives runs without the slowest if that went astray: if it is, on
-// logarithms, too far off the others to be one of them (Dixon's test). Of fewer
-// than three runs, or more than ten, all are given. It is for finding out what to
-// go on with; to leave runs out makes an interval too narrow.
+// Gathered gives runs without the slowest if that is an outlier: on logarithms, too
+// far from the others to be one of them (Dixon's test). Of fewer than three runs, or
+// more than ten, all are given. It is for choosing what to try next only, as leaving
+// runs out makes an interval too narrow.
 func Gathered(runs []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(runs))
 	if n := len(runs); n < 3 || n-3 >= len(dixon) || !(sorted[0] > 0) {
@@ -87,7 +87,7 @@ func Gathered(runs []float64) []float64 {
 // events came equally often in both: the conditional test of two Poisson rates
 // (Przyborowski and Wilenski, Biometrika 31, 1940), in which the events of both
 // together fall into the second with the probability of its share of the tries.
-// It is 1 where nothing can be told: without events, or without tries.
+// It is 1 where nothing can be said: without events, or without tries.
 func Rarer(events, tries, eventsThen, triesThen float64) float64 {
 	n, k := math.Round(max(0, events)+max(0, eventsThen)), math.Round(max(0, eventsThen))
 	if !(n > 0 && tries > 0 && triesThen > 0) || math.IsInf(n+tries+triesThen, 0) {

@@ -28,7 +28,7 @@ func Ratio(before, after []float64) Effect { return RatioAt(0.95, before, after)
 //
 // The gain is the ratio of geometric means and the interval is Welch's, on
 // logarithms: rates of repeated runs scatter in proportion to themselves, the
-// two sides scatter differently (a transfer held by a fixed window hardly at
+// two sides scatter differently (a transfer held by a fixed window almost not at
 // all), and a ratio of rates is a difference of logarithms (B. L. Welch, "The
 // generalization of Student's problem when several different population
 // variances are involved", Biometrika 34, 1947). A bootstrap interval is the
@@ -45,7 +45,7 @@ func RatioAt(confidence float64, before, after []float64) Effect {
 	return ratio(confidence, before, after, func(int) int { return 0 })
 }
 
-// TrimmedRatioAt is RatioAt for runs of which now and then one goes astray: from
+// TrimmedRatioAt is RatioAt for runs with occasional outliers: from
 // six runs a side on, the least and the greatest are left out (see trimmed), and
 // the interval is Yuen's (K. K. Yuen, "The two-sample trimmed t for unequal
 // population variances", Biometrika 61, 1974).
@@ -53,14 +53,13 @@ func TrimmedRatioAt(confidence float64, before, after []float64) Effect {
 	return ratio(confidence, before, after, trimmed)
 }
 
-// PairedAt is the factor between two series of runs of which each two belong
-// together, the first of before with the first of after and so on, with its
-// interval at a confidence (0..1). Whatever drifts more slowly than a pair takes
-// drops out of it. The interval is Student's, on the logarithms of the pairs'
+// PairedAt is the factor between two series of paired runs, the first of before with
+// the first of after and so on, with its interval at a confidence (0..1). A drift
+// that is slow compared with the time a pair takes cancels out. The interval is Student's, on the logarithms of the pairs'
 // ratios; from six pairs on the least and the greatest are left out (see
 // trimmed), as J. W. Tukey and D. H. McLaughlin have it ("Less vulnerable
 // confidence and significance procedures for location based on a single sample",
-// Sankhya A 25, 1963). It holds whatever the two sides' scatters are.
+// Sankhya A 25, 1963). It holds even if the two sides scatter differently.
 //
 // With fewer than two pairs the interval has no bounds; runs without a partner
 // are left out.
@@ -79,8 +78,8 @@ func PairedAt(confidence float64, before, after []float64) Effect {
 }
 
 // trimmed is how many of n runs are left out at each end: a fifth, as Yuen has it,
-// and at least one from six on, so that four are left. One run in twenty goes astray
-// on real paths, so that a pair of runs does in one case of ten.
+// and at least one from six on, so that four are left. One run in twenty is an outlier
+// on real paths, and so one pair in ten contains one.
 func trimmed(n int) int {
 	if n < 6 {
 		return 0
@@ -191,9 +190,8 @@ func Within(runs []float64, squares, free float64) (moreSquares, moreFree float6
 const enough = 0.6
 
 // PairsFor is how many pairs of runs (see PairedAt) should show a gain, given as a
-// logarithm, of which each run scatters by a standard deviation of its logarithm:
-// so many that half the interval is 0.6 of the gain. It is at least and at most so
-// many.
+// logarithm, where the logarithm of a run has the standard deviation scatter: enough
+// that half the interval is 0.6 of the gain, and between least and most.
 func PairsFor(gain, scatter, confidence float64, least, most int) int {
 	for n := least; n < most; n++ {
 		if studentT(float64(n-1), confidence)*scatter*math.Sqrt2/math.Sqrt(float64(n)) <= enough*math.Abs(gain) {

@@ -262,9 +262,9 @@ func TestTrimmed(t *testing.T) {
 			t.Errorf("of %d runs %d are left out at each end, want %d", n, got, want)
 		}
 	}
-	// One run that went astray of six does not hide a gain.
-	steady, astray := exp(0, 0.01, 0.02, 0.01, 0, 0.02), exp(0.1, 0.11, 0.12, -2, 0.11, 0.1)
-	if RatioAt(0.95, steady, astray).Low > 1 || TrimmedRatioAt(0.95, steady, astray).Low <= 1 {
+	// One outlier of six runs does not hide a gain.
+	steady, oneSlow := exp(0, 0.01, 0.02, 0.01, 0, 0.02), exp(0.1, 0.11, 0.12, -2, 0.11, 0.1)
+	if RatioAt(0.95, steady, oneSlow).Low > 1 || TrimmedRatioAt(0.95, steady, oneSlow).Low <= 1 {
 		t.Error("what is trimmed must not be hidden by one run, what is not must")
 	}
 }
@@ -291,11 +291,11 @@ func TestPairedAt(t *testing.T) {
 }
 
 // The interval of pairs holds the truth as often as it says, whatever the scatters,
-// and also where one run in twenty goes astray.
+// and also where one run in twenty is an outlier.
 func TestPairedCoverage(t *testing.T) {
 	const trials, gain = 3000, 1.2
 	rng := rand.New(rand.NewPCG(5, 6))
-	astray := func(x []float64, share float64) []float64 {
+	withOutliers := func(x []float64, share float64) []float64 {
 		for i := range x {
 			if rng.Float64() < share {
 				x[i] *= 0.2 + 0.6*rng.Float64()
@@ -307,14 +307,14 @@ func TestPairedCoverage(t *testing.T) {
 		for _, share := range []float64{0, 0.05} {
 			held := 0
 			for range trials {
-				e := PairedAt(0.95, astray(runs(rng, n, 100, 0.02), share), astray(runs(rng, n, 100*gain, 0.1), share))
+				e := PairedAt(0.95, withOutliers(runs(rng, n, 100, 0.02), share), withOutliers(runs(rng, n, 100*gain, 0.1), share))
 				if e.Low <= gain && gain <= e.High {
 					held++
 				}
 			}
-			// Monte Carlo error is 0.004; few runs of which one went astray have an interval too wide.
+			// Monte Carlo error is 0.004; few runs with one outlier have an interval too wide.
 			if got := float64(held) / trials; got < 0.935 || got > 0.975 || share == 0 && got > 0.965 {
-				t.Errorf("%d pairs, %v astray: the interval holds the truth in %.3f of cases", n, share, got)
+				t.Errorf("%d pairs, %v outliers: the interval contains the true gain in %.3f of cases", n, share, got)
 			}
 		}
 	}
@@ -351,7 +351,7 @@ func TestGathered(t *testing.T) {
 		{[]float64{100, 10}, 2},
 		{[]float64{100, 101, 50}, 2},
 		{[]float64{100, 110, 90}, 3},
-		{[]float64{100, 101, 300}, 3}, // runs go astray downwards
+		{[]float64{100, 101, 300}, 3}, // outliers are slow runs
 		{[]float64{0, 100, 101}, 3},   // nothing moved: that is no matter of chance
 		{[]float64{100, 100, 100}, 3},
 		{[]float64{100, 104, 98, 60, 101}, 4},

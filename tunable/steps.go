@@ -29,8 +29,8 @@ func (s Steps) Fill(name, value, instance string) Steps {
 
 // Fill puts the name, the value and the instance of a tunable into a step, or into
 // the text of a home. It quotes nothing: a value that passes Check has nothing
-// that a shell would act on but the blanks of a triplet, which the steps quote; an
-// instance is to be checked by whoever took it from elsewhere.
+// that a shell would act on except the blanks of a triplet, which the steps quote; an
+// instance has to be checked by the caller.
 func Fill(text, name, value, instance string) string {
 	return strings.NewReplacer("{name}", name, "{value}", value, "{instance}", instance, "{on}", onOff(value)).Replace(text)
 }

@@ -256,12 +256,12 @@ func TestRaiseNeverLowers(t *testing.T) {
 		length := rapid.SampledFrom([]int{1, 3}).Draw(r, "elements")
 		numbers := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), length, length)
 		current, wanted := join(numbers.Draw(r, "current")), join(numbers.Draw(r, "wanted"))
-		raised, any := Raise(current, wanted)
+		raised, changed := Raise(current, wanted)
 		if Lowers(current, raised) {
 			r.Fatalf("%q became %q", current, raised)
 		}
-		if any == (raised == current) {
-			r.Fatalf("%q became %q, said %v", current, raised, any)
+		if changed == (raised == current) {
+			r.Fatalf("%q became %q, said %v", current, raised, changed)
 		}
 		if Lowers(wanted, raised) {
 			r.Fatalf("%q became %q although %q was wanted", current, raised, wanted)
@@ -269,7 +269,7 @@ func TestRaiseNeverLowers(t *testing.T) {
 		if again, more := Raise(raised, wanted); more || again != raised {
 			r.Fatalf("%q became %q, then %q", current, raised, again)
 		}
-		if have, _ := parse(strings.Fields(raised)); any && !ordered(have) {
+		if have, _ := parse(strings.Fields(raised)); changed && !ordered(have) {
 			r.Fatalf("%q became %q", current, raised)
 		}
 	})

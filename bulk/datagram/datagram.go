@@ -3,8 +3,8 @@
 // iperf3's rules.
 //
 // Every flow is driven by one OS thread with blocking system calls, and watched
-// by a sampler, as package bulk does it for TCP. Nothing tells a sender what
-// became of its datagrams: only both ends' records together do.
+// by a sampler, as package bulk does it for TCP. A sender does not
+// learn what became of its datagrams: only both ends' records together show that.
 package datagram
 
 import (
@@ -101,9 +101,9 @@ func (r *Running) Due() <-chan struct{} { return r.due }
 func (r *Running) becomeDue() { r.dueOnce.Do(func() { close(r.due) }) }
 
 // Failed is why a flow failed before Stop, or nil. What a sender may get back
-// from the path is no failure at once: that the device's queue is full
-// (ENOBUFS) is waited for, and that nobody is there (ECONNREFUSED, of a peer
-// whose socket is closed) must last a second. That nothing comes is none at all.
+// from the path is not a failure immediately: while the device's queue is full
+// (ENOBUFS) it waits, and a refusal (ECONNREFUSED, from a peer whose socket is
+// closed) must last a second. Receiving nothing is no failure at all.
 func (r *Running) Failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,11 +56,11 @@ const (
 	// exchange that opened the flow, or about a route that was just changing.
 	unreachableFor = time.Second
 	// reachableAfter is how long none has come when it is over. As long as it goes
-	// on, Linux tells a host of it once a second (net.ipv4.icmp_ratelimit).
+	// on, Linux sends a host one error a second (net.ipv4.icmp_ratelimit).
 	reachableAfter = 3 * time.Second
 )
 
-// send sends at the flow's rate until it is told to stop or its share is gone.
+// send sends at the flow's rate until it is stopped or its share is used up.
 func (f *flow) send(r *Running) error {
 	pace := pacer{r.spec.Rate, f.length, int64(max(1, r.spec.Burst))}
 	most := 1 // a call: what a slow flow makes up for must not be lost in one piece
@@ -143,7 +143,7 @@ func (f *flow) sent(n int, now time.Duration, r *Running) {
 	f.last = now
 }
 
-// receive takes what comes until it is told to stop. Silence is no failure: a
+// receive takes what arrives until it is stopped. Silence is no failure: a
 // flow may lose everything.
 func (f *flow) receive(r *Running) error {
 	var batch []arrival
@@ -225,7 +225,7 @@ func (f *flow) omit() {
 	f.total.restart()
 }
 
-// datagrams is what the flow came to so far. f.mu is held.
+// datagrams are the flow's results so far. f.mu is held.
 func (f *flow) datagrams() *bulk.Datagrams {
 	before := f.before
 	if !f.measuring {

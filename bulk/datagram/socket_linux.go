@@ -126,7 +126,7 @@ func (s *socket) send(datagrams []byte, length int) (int, error) {
 	return 1, nil
 }
 
-// ticked tells a call that found no room or nothing to read for now from one
+// ticked distinguishes a call that found no room or nothing to read for now from one
 // that failed.
 func ticked(err error) error {
 	switch {
@@ -148,7 +148,7 @@ func isUnreachable(err error) bool {
 // fragmented.
 func isTooLarge(err error) bool { return errors.Is(err, unix.EMSGSIZE) }
 
-// canTruncate: the kernel can drop the bytes of a datagram that nobody wants.
+// canTruncate: the kernel can drop the bytes of a datagram that are not wanted.
 const canTruncate = true
 
 // sleep blocks the thread, which wakes more punctually than one of Go's timers

@@ -73,7 +73,7 @@ func (s *socket) receive(handle func(kept []byte, size int, at time.Duration)) e
 	return nil
 }
 
-// ticked tells a call that found no room or nothing to read for now from one
+// ticked distinguishes a call that found no room or nothing to read for now from one
 // that failed. 10055 is Windows' WSAENOBUFS.
 func ticked(err error) error {
 	switch {

@@ -20,7 +20,7 @@ type explainFlag struct {
 	cause string
 }
 
-// IsBool tells kong that no value need follow.
+// IsBool lets kong accept the flag without a value.
 func (explainFlag) IsBool() bool { return true }
 
 // Decode is called by kong.

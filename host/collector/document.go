@@ -1,7 +1,6 @@
-// Package collector knows hosts that are not at hand: it prints a command that
-// collects a host's facts with nothing but what its operating system comes
-// with, reads what that command prints, and assumes what a system comes with
-// where nobody asked it.
+// Package collector gives the facts of hosts that are not at hand: it prints a command
+// that collects them using only what the host's operating system comes with, reads
+// what that command prints, and assumes the system's defaults where it was not run.
 package collector
 
 import (

@@ -121,7 +121,7 @@ func offload(all map[string]feature, name string) (on, fixed, has bool) {
 // could.
 func parseEthtool(from []line) (speed int64, duplex, autoneg string) {
 	all := pairs(from, ":")
-	can, told := find(all, "Supports auto-negotiation")
+	can, reported := find(all, "Supports auto-negotiation")
 	for _, s := range all {
 		switch s.name {
 		case "Speed":
@@ -133,7 +133,7 @@ func parseEthtool(from []line) (speed int64, duplex, autoneg string) {
 				duplex = d
 			}
 		case "Auto-negotiation":
-			if s.value == "on" || s.value == "off" && (!told || can == "Yes") {
+			if s.value == "on" || s.value == "off" && (!reported || can == "Yes") {
 				autoneg = s.value
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // of an operating system ("solaris") and version ("10"; "": any), whose output
 // Read understands. It is for a POSIX shell, on Solaris for the shell of Solaris
 // 8 too; for Windows it is for PowerShell 2 and later, before Windows Vista for
-// cmd.exe. It needs nothing but what the system comes with, changes nothing, and
+// cmd.exe. It needs only what the system comes with, changes nothing, and
 // a command in it that fails does not end it. It is one compound command of many
 // lines, to be pasted, or piped into "ssh HOST sh": no line is longer than the
 // 255 bytes that a terminal of Solaris takes.

@@ -18,15 +18,15 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Spec is what a cable is to be like.
+// Spec describes a cable.
 type Spec struct {
 	IPv6 bool      // the hosts have IPv6 addresses too
 	MTU  int       // bytes; 0: what a veth pair has, 1500
 	Rate unit.Rate // that the near host may send at; 0: as fast as it can
 }
 
-// Cable joins two hosts. On both the device is called "cable"; nothing is on it
-// but what the hosts are told to send.
+// Cable joins two hosts. On both the device is called "cable"; it carries
+// only what tests send.
 type Cable struct {
 	Near *Host // 198.18.0.1/24, and with IPv6 fd00::1/64 and fe80::1/64
 	Far  *Host // 198.18.0.2/24, and with IPv6 fd00::2/64 and fe80::2/64

@@ -40,7 +40,7 @@ func (o Outage) pass(now int64, _ int) bool {
 	return now < int64(o.Every) || now%int64(o.Every) >= int64(o.For)
 }
 
-// BlackHole drops IP packets larger than this many bytes, and tells nobody.
+// BlackHole drops IP packets larger than this many bytes, without an ICMP error.
 type BlackHole int
 
 // Says is how a drawing of the path has it.

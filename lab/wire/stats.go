@@ -14,7 +14,7 @@ type Stats struct {
 }
 
 // DirectionStats is what was read of a direction's counters and its lateness. It
-// is read without stopping the wire; but for what happens meanwhile,
+// is read without stopping the wire; apart from what happens meanwhile,
 //
 //	SegmentsIn + Duplicated = SegmentsOut + Drops.Total() + WriteErrors + Waiting
 type DirectionStats struct {
@@ -85,17 +85,17 @@ func read(counters, into reflect.Value) {
 }
 
 // Events are what happened to segments, as a report says it: "12 lost".
-func (s *DirectionStats) Events() []string { return tell(reflect.ValueOf(s.Counts), "says") }
+func (s *DirectionStats) Events() []string { return nonZero(reflect.ValueOf(s.Counts), "says") }
 
 // Faults are what the lab itself did wrong: results got over this path are void.
-func (s *DirectionStats) Faults() []string { return tell(reflect.ValueOf(s.Counts), "fault") }
+func (s *DirectionStats) Faults() []string { return nonZero(reflect.ValueOf(s.Counts), "fault") }
 
-// tell writes the counters above 0 that have the tag.
-func tell(counters reflect.Value, tag string) (all []string) {
+// nonZero writes the counters above 0 that have the tag.
+func nonZero(counters reflect.Value, tag string) (all []string) {
 	for i := range counters.NumField() {
 		counter := counters.Field(i)
 		if counter.Kind() == reflect.Struct {
-			all = append(all, tell(counter, tag)...)
+			all = append(all, nonZero(counter, tag)...)
 		} else if says := counters.Type().Field(i).Tag.Get(tag); says != "" && counter.Uint() > 0 {
 			all = append(all, fmt.Sprintf("%d %s", counter.Uint(), says))
 		}

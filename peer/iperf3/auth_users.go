@@ -42,10 +42,10 @@ type Users struct {
 	used map[[sha256.Size]byte]time.Time // tokens that were good, and until when they would be
 }
 
-// Authorise says who may test, from a client's token. An error tells the reason,
+// Authorise says who may test, from a client's token. An error gives the reason,
 // for this end only: the client hears IEAuthTest, whatever it was, and no sooner
-// than a second after the call. A token is good once: while the server runs, who
-// has seen it on the wire cannot use it again.
+// than a second after the call. A token is valid once: while the server runs, someone
+// who has seen it on the wire cannot use it again.
 func (u *Users) Authorise(ctx context.Context, token string) (user string, err error) {
 	u.once.Do(func() { u.line = make(chan struct{}, failing) })
 	select {

@@ -55,9 +55,9 @@ var usualClientPatience = clientPatience{
 // what both ends recorded, also with an error: what was measured until then. A
 // server that is busy, or not there for a moment, is tried again for up to 2 s.
 //
-// watch, if not nil, is told how far this end is, at every sampling interval.
+// watch, if not nil, is called with this end's progress at every sampling interval.
 //
-// When ctx is done, the server is told, and Test returns within about 200 ms
+// When ctx is done, the server is informed, and Test returns within about 200 ms
 // with its cause. Other errors for callers to branch on: [ErrBusy],
 // [ErrNoAnswer], [ErrClosed], [ErrServerTerminated], [ErrMessage] and
 // *[RemoteError].

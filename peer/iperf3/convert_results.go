@@ -10,7 +10,7 @@ import (
 // software is what [bulk.End] calls the other end.
 const software = "iperf3"
 
-// ResultsOf is what this end tells the other one of its half of a test.
+// ResultsOf is what this end reports to the other one about its half of a test.
 func ResultsOf(end bulk.End, spec bulk.Spec) Results {
 	r := Results{SenderHasRetransmits: -1, Streams: []StreamResults{}} // iperf3 insists on a list
 	if whole := end.CPU.Elapsed; whole > 0 {
@@ -50,10 +50,10 @@ func streamResultsOf(s bulk.Stream, retransmits int64) StreamResults {
 	return out
 }
 
-// End is the other end's half of a test, made from its results and from mine,
-// this end's: every stream of mine, and no other, must have its results.
+// End is the other end's half of a test, made from its results and from mine, which
+// is this end's half: it must have results for exactly the streams of mine.
 //
-// Of a datagram flow that had an omitted time, iperf3 3.12 and 3.13 tell only
+// Of a datagram flow that had an omitted time, iperf3 3.12 and 3.13 report only
 // totals: then the packets omitted are taken to be as many as this end had, and
 // all that were lost are counted.
 func (r Results) End(spec bulk.Spec, mine bulk.End) (bulk.End, error) {

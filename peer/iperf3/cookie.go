@@ -9,7 +9,7 @@ import (
 // stream. The last byte is a NUL: iperf3 compares it as a string.
 type Cookie [cookieSize]byte
 
-// NewCookie makes a cookie nobody can guess.
+// NewCookie makes a cookie that cannot be guessed.
 func NewCookie() Cookie {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567"
 	var c Cookie

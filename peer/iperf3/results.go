@@ -8,7 +8,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 )
 
-// Results is what each end tells the other when the test is over.
+// Results is what each end reports to the other when the test is over.
 type Results struct {
 	CPUTotal             float64         `json:"cpu_util_total"` // percent of one core
 	CPUUser              float64         `json:"cpu_util_user"`

@@ -73,7 +73,7 @@ func (c Connection) client() netip.AddrPort {
 }
 
 // Serve takes over a connection. Of control it returns when the test is over;
-// when ctx ends before, the client is told that the server has terminated. A
+// when ctx ends before, the client is informed that the server has terminated. A
 // connection with the cookie of a test whose streams are awaited is one of them.
 func (s *Server) Serve(ctx context.Context, c Connection) {
 	cookie, err := ParseCookie(c.First[:min(len(c.First), cookieSize)])

@@ -21,12 +21,12 @@ type flows struct {
 
 // opening is a test's turn.
 type opening struct {
-	flows  *flows
-	client netip.Addr
-	calls  chan flowCall
-	over   chan struct{} // closed at its end
-	taken  map[netip.AddrPort]bool
-	minded []minded
+	flows    *flows
+	client   netip.Addr
+	calls    chan flowCall
+	over     chan struct{} // closed at its end
+	taken    map[netip.AddrPort]bool
+	answered []answered
 }
 
 // flowCall is a client's hello.
@@ -35,8 +35,8 @@ type flowCall struct {
 	answer      []byte
 }
 
-// minded is a flow that was answered, while it is seen to that the client knows.
-type minded struct {
+// answered is a flow that was answered, until it is certain that the client knows.
+type answered struct {
 	conn  *net.UDPConn
 	ended chan struct{}
 }
@@ -109,9 +109,9 @@ func (o *opening) accept(ctx context.Context) (*net.UDPConn, error) {
 				return nil, fmt.Errorf("answer UDP flow from %v: %w", call.from, err)
 			}
 			o.taken[call.from] = true
-			m := minded{conn, make(chan struct{})}
-			o.minded = append(o.minded, m)
-			go m.mind()
+			m := answered{conn, make(chan struct{})}
+			o.answered = append(o.answered, m)
+			go m.answerAgain()
 			return conn, nil
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -129,18 +129,18 @@ func (o *opening) close() {
 	delete(o.flows.turns, o.client)
 	o.flows.mu.Unlock()
 	close(o.over)
-	for _, m := range o.minded {
+	for _, m := range o.answered {
 		_ = m.conn.SetReadDeadline(time.Now().Add(strays)) // of a closed one, mind has returned
 	}
-	for _, m := range o.minded {
+	for _, m := range o.answered {
 		<-m.ended
 		_ = m.conn.SetReadDeadline(time.Time{})
 	}
 }
 
-// mind answers a client that says hello again: the answer was lost. All else
-// that comes before the test begins is none of the flow's.
-func (m minded) mind() {
+// answerAgain answers a client that says hello again: the answer was lost. Anything
+// else that arrives before the test begins is not part of the flow.
+func (m answered) answerAgain() {
 	defer close(m.ended)
 	for b := make([]byte, 64); ; {
 		n, err := m.conn.Read(b)

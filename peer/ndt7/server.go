@@ -31,7 +31,7 @@ type Handler struct {
 	Foreign int
 	// Longest bounds a test to less than ten seconds; 0: it does not.
 	Longest time.Duration
-	// Done is told what a test came to. nil: nobody is.
+	// Done gets the outcome of each test. nil: it is not reported.
 	Done func(Served)
 
 	foreign  atomic.Int64  // running

@@ -101,7 +101,7 @@ func (s *session) run(ctx context.Context) error {
 	s.took = time.Since(s.began)
 	switch {
 	case err == nil:
-		_ = s.tell() // the last measurement is the summary
+		_ = s.sendMeasurement() // the last measurement is the summary
 		_ = s.ws.Close(websocket.StatusNormalClosure, "Done sending")
 	case errors.Is(err, errTexts) || errors.Is(err, errBinary):
 		_ = s.ws.Close(websocket.StatusPolicyViolation, err.Error())
@@ -143,7 +143,7 @@ func (s *session) measure(life context.Context, left <-chan error) error {
 		pause := time.Duration(mathrand.ExpFloat64() * float64(250*time.Millisecond))
 		select {
 		case <-time.After(min(max(pause, 25*time.Millisecond), 625*time.Millisecond)):
-			if err := s.tell(); err != nil {
+			if err := s.sendMeasurement(); err != nil {
 				return err
 			}
 			if s.wish.enough > 0 && s.acked() >= s.wish.enough {
@@ -159,8 +159,8 @@ func (s *session) measure(life context.Context, left <-chan error) error {
 	}
 }
 
-// tell sends one measurement.
-func (s *session) tell() error {
+// sendMeasurement sends one measurement.
+func (s *session) sendMeasurement() error {
 	text, err := json.Marshal(s.look())
 	if err != nil {
 		return err

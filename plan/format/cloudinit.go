@@ -28,7 +28,7 @@ var cloudInit = register(Format{
 	}),
 })
 
-// cloudComments are those of YAML, but for the line by which cloud-init knows what
+// cloudComments are those of YAML, except the line by which cloud-init knows what
 // it is given.
 var cloudComments = &comments{mark: "#", are: func(line string) bool {
 	return strings.HasPrefix(line, "#") && line != "#cloud-config" && !strings.HasPrefix(line, "#!")

@@ -1,10 +1,10 @@
 // Package format writes one host's part of a plan for the system and the tools
-// that are to carry it out, with its undo: one file a format, which registers it.
+// that carry it out, with its undo: one file a format, which registers it.
 //
-// Its words: a sheet is what a plan comes to for one host. It has settings, each a
-// tunable with the one value that it is to have, and its entry in the catalogue;
+// Its words: a sheet is the part of a plan for one host. It has settings, each a
+// tunable with the one value that it should have, and its entry in the catalogue;
 // and what is left out, each with the reason. A setting is live if it can be made
-// at once and read back; its keeper is what makes it outlive a boot: a line of a
+// immediately and read back; its keeper is what makes it outlive a boot: a line of a
 // file, or a command. A page is a file in the making, whose comments stay comments
 // whatever text is in them.
 //
@@ -54,7 +54,7 @@ type File struct {
 // registered are the formats, as their files declare them.
 var registered []Format
 
-// register makes a format known, and what its program's manager is to be told
+// register makes a format known, and what its program's manager has to be told
 // about. Each format's own file calls it, in its declaration.
 func register(f Format) Format {
 	registered = append(registered, f)
@@ -104,8 +104,7 @@ func Find(name string, h *host.Facts) (*Format, error) {
 // errNoHost is what a plan without its host's facts cannot be written for.
 var errNoHost = errors.New("write plan: the facts of the host are missing")
 
-// of makes the functions of a format out of those that are given what the plan
-// comes to for its host.
+// of makes the functions of a format from those that take a sheet.
 func of(write func(*sheet) ([]File, error)) func(*plan.Plan, *host.Facts) ([]File, error) {
 	return func(p *plan.Plan, h *host.Facts) ([]File, error) {
 		if p == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// sheet is what a plan comes to for one host.
+// sheet is the part of a plan for one host.
 type sheet struct {
 	host     *host.Facts
 	settings []setting // in the order in which they are to be made

@@ -23,7 +23,7 @@ type Stream struct {
 func NewStream(w io.Writer, r Record) *Stream { return &Stream{w: w, record: r} }
 
 // Start writes the start event, once. With the first look of the rows it knows
-// the connections; Interval calls it if nobody has.
+// the connections; Interval calls it if that was not done.
 func (s *Stream) Start() error {
 	if s.started {
 		return nil

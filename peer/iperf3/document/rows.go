@@ -202,7 +202,7 @@ func (r *Rows) connections() []bulk.Look {
 	return looks
 }
 
-// Bound changes how many rows of streams are kept; it is to be called first.
+// Bound changes how many rows of streams are kept; call it first.
 func (r *Rows) Bound(streamRows int) *Rows {
 	r.kept.limit = streamRows
 	return r

@@ -75,7 +75,7 @@ func (p *Printer) flush(l *lines) error {
 }
 
 // Open writes who talks to whom, once. With the first look of the rows it knows
-// the connections; Row calls it if nobody has.
+// the connections; Row calls it if that was not done.
 func (p *Printer) Open() error {
 	if p.opened {
 		return nil

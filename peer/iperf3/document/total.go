@@ -45,7 +45,7 @@ func (t Total) Packets() int64 {
 }
 
 // Totals are the streams of one direction, and their sum. What only one end
-// told is there too.
+// reported is included.
 func Totals(result *bulk.Result, d bulk.Direction) (streams []Total, sum Total) {
 	if result == nil {
 		return nil, Total{Retransmits: -1}
