@@ -122,7 +122,7 @@ func (f tcpFar) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Pr
 	}
 	r.Client.Host, r.Server.Host = p.sender.name, p.receiver.name
 	r.Client.CPU.Cores, r.Server.CPU.Cores = []bulk.Core{{Busy: 0.2}}, []bulk.Core{{Busy: 0.3}}
-	if n := int64(r.Client.Streams[0].Retransmits); n > 0 {
+	if n := r.Client.Streams[0].Retransmits; n > 0 {
 		r.Client.Measured = map[string]int64{"TcpExt.TCPSackRecovery": n * int64(spec.Streams)}
 	}
 	select {
@@ -238,7 +238,7 @@ var tcpKinds = []struct {
 	{"random loss", func(p *tcpPath, bdps float64) {
 		// The loss with which CUBIC keeps a window of so many BDP: LossWindow the other way round.
 		packets := bdps * p.bdp() / mss
-		p.loss = max(math.Pow(1.22/packets, 2), p.rtt.Seconds()/math.Pow(packets/1.054, 4.0/3))
+		p.loss = max(1.22/packets*1.22/packets, p.rtt.Seconds()/math.Pow(packets/1.054, 4.0/3))
 	}, nil, []string{diagnose.RandomLoss}, 0.9},
 }
 
