@@ -10,7 +10,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// outcome is what one run of one scenario came to.
+// outcome is the result of one run of one scenario.
 type outcome struct {
 	Scenario   string        `json:"scenario"`
 	Half       string        `json:"half"`

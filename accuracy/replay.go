@@ -38,7 +38,7 @@ func replay(dir string, all []entry, p *progress) ([]outcome, error) {
 	return outcomes, nil
 }
 
-// recorded are the runs of which there is evidence.
+// recorded are the runs whose evidence was kept.
 func recorded(dir string, all []entry) []job {
 	var jobs []job
 	for i := range all {

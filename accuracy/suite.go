@@ -15,7 +15,7 @@ import (
 var embedded embed.FS
 
 // The halves of the suite. Thresholds are chosen on one only, so that the other
-// tells how good they are.
+// shows how good they are.
 const (
 	tuning  = "tuning"
 	heldOut = "held-out"

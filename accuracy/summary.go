@@ -14,7 +14,7 @@ type summary struct {
 	Outcomes []outcome `json:"outcomes"`
 }
 
-// result is what one half came to.
+// result is the result of one half of the suite.
 type result struct {
 	Half        string       `json:"half"`
 	Score       score        `json:"score"`

@@ -14,7 +14,7 @@ import (
 
 const rawCommand = "raw"
 
-// raw is the limit: a thread a stream that does nothing but write, or read,
+// raw is the limit: a thread a stream that only writes, or reads,
 // blocks of 128 KiB with blocking system calls. Its arguments are "send
 // ADDRESS STREAMS SECONDS" or "receive ADDRESS STREAMS".
 func raw(args []string) error {

@@ -21,7 +21,7 @@ type Run struct {
 	Figures   []bulk.Figures `json:"figures"` // of each direction, without series
 }
 
-// NewRun is what a transfer came to.
+// NewRun is the summary of one transfer.
 func NewRun(began time.Time, r *bulk.Result) Run {
 	run := Run{Began: began, ClientCPU: r.Cost(&r.Client), ServerCPU: r.Cost(&r.Server)}
 	for _, f := range Figures(r) {

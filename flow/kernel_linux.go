@@ -12,7 +12,7 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// settings are the few things that are not told with a socket. Files under
+// settings are the few things that are not reported with a socket. Files under
 // /proc that depend on the network namespace keep to the one in which they were
 // opened.
 type settings struct {

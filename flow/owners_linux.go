@@ -141,7 +141,7 @@ func (o *owners) program(pid string) string {
 
 // initialPIDs says whether this process is in the machine's first PID namespace
 // (PROC_PID_INIT_INO, include/linux/proc_ns.h). In another, such as a
-// container's, sockets of processes outside cannot be told from the kernel's.
+// container's, sockets of processes outside cannot be distinguished from the kernel's.
 func initialPIDs(root string) bool {
 	link, err := os.Readlink(filepath.Join(root, "self/ns/pid"))
 	return err == nil && link == "pid:[4026531836]"

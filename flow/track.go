@@ -118,7 +118,7 @@ func (t *track) observe(m *message, at, over time.Duration) {
 	f.Idle = !waits(now) && t.moved < initialWindow(uint64(max(now.TCP.SndMSS, now.TCP.RcvMSS)))
 	t.resting = f.Idle && t.moved == 0 && m.unread == 0 && m.unsent == 0
 	if f.Idle || rested {
-		// What limits it is told by the time in which it tries, and that begins now.
+		// The limit is judged by the time in which it has data to send, which begins now.
 		t.forget()
 	}
 }
@@ -156,7 +156,7 @@ func (t *track) add(m *message, at time.Duration) {
 // forget keeps only the newest sample.
 func (t *track) forget() { t.history = append(t.history[:0], *t.last()) }
 
-// trim drops samples that are older than span, but for one to count from, and
+// trim drops samples that are older than span, except one to count from, and
 // two more however old they are: looks may be further apart than span.
 func (t *track) trim(span time.Duration) {
 	from := t.last().At - span

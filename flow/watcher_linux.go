@@ -37,7 +37,7 @@ type Watcher struct {
 const (
 	// maxWatched flows, the fastest, are sampled between looks.
 	maxWatched = 16
-	// maxExamined flows, the fastest, are told what limits them.
+	// maxExamined flows, the fastest, are diagnosed.
 	maxExamined = 500
 	// maxTracks bounds the flows that are followed.
 	maxTracks = 1 << 20
@@ -134,7 +134,7 @@ func (w *Watcher) Look(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-// write copies the flows into a snapshot, but for those that it already has as
+// write copies the flows into a snapshot, except those that it already has as
 // they are, from the look before last.
 func (w *Watcher) write(s *Snapshot) {
 	had, written := s.Flows[:cap(s.Flows)], &w.written[w.looks%2]
@@ -175,7 +175,7 @@ func (w *Watcher) see(m *message, at, over time.Duration) bool {
 }
 
 // track gives the flow of a cookie; nil for a new one. The kernel lists flows
-// in the same order from look to look, but for those that came and went, so that
+// in the same order from look to look, except those that came and went, so that
 // the map, which is scattered over memory, is seldom needed.
 func (w *Watcher) track(cookie uint64) *track {
 	if w.next < len(w.before) && w.before[w.next].id.cookie() == cookie {

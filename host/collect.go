@@ -42,7 +42,7 @@ func Collect(ctx context.Context) (*Facts, error) {
 	return f, nil
 }
 
-// listInterfaces gives what every system tells alike, and the interfaces'
+// listInterfaces gives what every system reports alike, and the interfaces'
 // numbers.
 func listInterfaces() (interfaces []Interface, indexes []int, err error) {
 	found, err := net.Interfaces()

@@ -18,7 +18,7 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// system adds what Linux tells; indexes are the interfaces' numbers.
+// system adds what Linux reports; indexes are the interfaces' numbers.
 func (f *Facts) system(indexes []int) error {
 	if err := root("/").collect(f, indexes); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (s *session) routeTunables(f *Facts) {
 	}
 }
 
-// forwards tells a router or firewall, which stands in two networks with devices
+// forwards recognises a router or firewall, which stands in two networks with devices
 // of its own, from a host that only forwards to its own containers and virtual
 // machines: nearly every one that runs Docker has ip_forward set.
 func (r root) forwards(interfaces []Interface) bool {

@@ -13,7 +13,7 @@ import (
 
 // cpuLimit is the tightest CPU limit of this process' control group and the
 // groups around it, in CPUs, and how long that one has held its processes back.
-// It is 0 when there is none, and also when it cannot be told (no cgroups).
+// It is 0 when there is none, and also when it cannot be determined (no cgroups).
 func cpuLimit() (cpus float64, throttled time.Duration) { return tightest(cpuGroups()) }
 
 func tightest(groups []cpuGroup) (cpus float64, throttled time.Duration) {

@@ -65,8 +65,8 @@ func (e ethtoolSocket) autoneg() string {
 	return ""
 }
 
-// describe adds what the kernel tells of the interfaces by itself, in any network
-// namespace: queues, offloads, negotiation. What it does not tell stays empty: a
+// describe adds what the kernel reports of the interfaces by itself, in any network
+// namespace: queues, offloads, negotiation. What it does not report stays empty: a
 // kernel may lack traffic control, a sandbox netlink.
 func (s *session) describe(interfaces []Interface, indexes []int) {
 	queues, _ := s.queues()
@@ -82,7 +82,7 @@ func (s *session) describe(interfaces []Interface, indexes []int) {
 	}
 }
 
-// offloads are those of Offloads that the kernel tells; nil if none.
+// offloads are those of Offloads that the kernel reports; nil if none.
 func (s *session) offloads(name string) map[string]bool {
 	features, err := s.featuresOf(s.ethtool(name))
 	if err != nil {

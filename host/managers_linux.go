@@ -10,7 +10,7 @@ import (
 
 // managers are what else sets tunables of this network namespace, as far as it
 // is seen: in files, and by the processes that run. What only looks after the
-// machine's first namespace is told of there.
+// machine's first namespace is reported there.
 func (r root) managers() []Manager {
 	var found []Manager
 	if r.runs("bpftune", "") { // in every namespace (docs/bpftune.rst, "netns cookie")
@@ -62,7 +62,7 @@ func (r root) runs(daemon, pidFile string) bool {
 	return false
 }
 
-// processes are the numbers of the processes that are to be seen.
+// processes are the numbers of the visible processes.
 func (r root) processes() []string {
 	dir, err := os.Open(filepath.Join(string(r), "proc"))
 	if err != nil {

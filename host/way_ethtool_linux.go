@@ -105,7 +105,7 @@ func (p parameter) settable(s *session, _ string) error { return s.mayConfigure(
 // ethtool is the ioctl of an interface.
 func (s *session) ethtool(name string) ethtoolSocket { return ethtoolSocket{s.socket, name} }
 
-// lacks puts into words what an ioctl's refusal to tell means.
+// lacks puts an ioctl's refusal into words.
 func lacks(err error) error {
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):

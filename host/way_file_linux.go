@@ -14,7 +14,7 @@ type hostFile struct {
 	check func(now, wanted string) error // may be nil
 }
 
-// get tells nothing within another network namespace: the file system that
+// get reports nothing within another network namespace: the file system that
 // shows the NFS server is that of the namespace it was mounted in.
 func (w hostFile) get(s *session, _ string) (string, error) {
 	if !s.root.first() {

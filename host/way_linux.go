@@ -168,7 +168,7 @@ func (s *session) most(name string) (int64, bool) {
 	return 0, false
 }
 
-// reaches refuses what holds for the whole machine to whoever is in another
+// reaches refuses what applies to the whole machine to a process in another
 // network namespace than its first: a container, or a host of the lab. Of the
 // sysctls, the kernel refuses these itself; files of sysfs and mounts it leaves
 // to root, whichever root that is. Only in the first one is tcp_mem to be seen.
@@ -190,7 +190,7 @@ func refused(err error) error {
 	return fmt.Errorf("the kernel refuses it: %w", withoutPath(err))
 }
 
-// parseCount reads a number as it is to be written: only so does it read back
+// parseCount reads a number in the form it must be written in: only so does it read back
 // the same.
 func parseCount(text string) (string, error) {
 	n, err := strconv.ParseUint(text, 10, 32)

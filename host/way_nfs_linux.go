@@ -20,7 +20,7 @@ type nfsMount struct {
 	options map[string]string
 }
 
-// maxMounts bounds how many NFS mounts are told of.
+// maxMounts bounds how many NFS mounts are reported.
 const maxMounts = 64
 
 // deviceNumber is the third field of a line of mountinfo, and a name in sysfs.
@@ -108,7 +108,7 @@ func (s *session) mount(dir string) (nfsMount, error) {
 // mountOption is an option that a file system was mounted with.
 type mountOption struct {
 	name   string
-	silent bool   // where it is 1, the kernel does not tell it (nfs_show_mount_options)
+	silent bool   // where it is 1, the kernel does not report it (nfs_show_mount_options)
 	least  string // the least version of NFS that has it; "": any has
 }
 

@@ -18,7 +18,7 @@ import (
 type rootQdisc struct{}
 
 // bareQdiscs are the kinds that work without parameters. Each comes with what
-// tells that one of them has none but its defaults.
+// shows that one of them has only its defaults.
 var bareQdiscs = map[string]func(q tc, d device) bool{
 	"pfifo_fast": func(tc, device) bool { return true },
 	"noqueue":    func(tc, device) bool { return true },
@@ -71,7 +71,7 @@ func bareFQ(q tc, _ device) bool {
 // are rounded on the way (include/net/codel.h, codel_time_to_us).
 func bareFQCodel(q tc, d device) bool {
 	numbers := parmsOf(q.parms)
-	_, marks := numbers[7]   // CE threshold: off, it is not told
+	_, marks := numbers[7]   // CE threshold: off, it is not reported
 	quantum := numbers[6]    // a packet with its header, by the MTU at that time
 	const longestHeader = 64 // bytes; Ethernet's has 14
 	return !marks && quantum >= d.mtu && quantum <= d.mtu+longestHeader &&

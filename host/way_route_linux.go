@@ -100,11 +100,11 @@ func congestionOf(metrics []byte) (string, error) {
 	return name, ad.Err()
 }
 
-// with is the message that makes the route what it is, but for its congestion
+// with is the message that makes the route what it is, except for its congestion
 // control.
 func (r *route) with(congestion string) ([]byte, error) {
 	body := append([]byte(nil), r.message[:unix.SizeofRtMsg]...)
-	// Of the flags only these are the administrator's; the rest tell how the
+	// Of the flags only these are the administrator's; the rest show how the
 	// route is doing, and the kernel does not take them back.
 	flags := binary.NativeEndian.Uint32(body[8:]) & (unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE)
 	binary.NativeEndian.PutUint32(body[8:], flags)
@@ -118,9 +118,9 @@ func (r *route) with(congestion string) ([]byte, error) {
 		switch t := ad.Type(); {
 		case t == unix.RTA_METRICS:
 			metrics = ad.Bytes()
-		case t == rtaCacheV6: // it only tells
+		case t == rtaCacheV6: // it only reports
 		case r.nextHop && (t == unix.RTA_OIF || t == unix.RTA_GATEWAY || t == unix.RTA_VIA || t == unix.RTA_MULTIPATH):
-			// The kernel tells what is behind the object, and takes only one of the two.
+			// The kernel reports what is behind the object, and takes only one of the two.
 		case t == unix.RTA_MULTIPATH:
 			ae.Bytes(t, cleanHops(ad.Bytes()))
 		default:
@@ -165,7 +165,7 @@ func metricsWith(metrics []byte, congestion string) ([]byte, error) {
 	return ae.Encode()
 }
 
-// cleanHops clears in struct rtnexthop what tells how each way is doing.
+// cleanHops clears in struct rtnexthop the state of each path.
 func cleanHops(hops []byte) []byte {
 	hops = append([]byte(nil), hops...)
 	for rest := hops; len(rest) >= unix.SizeofRtNexthop; {

@@ -189,7 +189,7 @@ func (a alike) get() (string, error) {
 	return first, nil
 }
 
-// owner is what a file tells of: "rx-0", "policy0".
+// owner is what a file belongs to: "rx-0", "policy0".
 func owner(file string) string { return filepath.Base(filepath.Dir(file)) }
 
 func (a alike) set(value string) error {

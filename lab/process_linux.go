@@ -144,7 +144,7 @@ func (c *Cmd) finishCopying() {
 }
 
 // files gives the command's stdin, stdout and stderr, and those of them that
-// are to be closed here once the command has them.
+// have to be closed here once the command has them.
 func (c *Cmd) files() (files, theirs []*os.File, err error) {
 	in, err := c.input(&theirs)
 	if err != nil {

@@ -33,7 +33,7 @@ func newRunner(environment []string) *runner {
 	return r
 }
 
-// reap collects every child's exit, and tells whoever waits for it.
+// reap collects every child's exit, and notifies who waits for it.
 func (r *runner) reap(ended <-chan os.Signal) {
 	for range ended {
 		for {

@@ -96,7 +96,7 @@ func (p *Ping) run(ctx context.Context) {
 }
 
 // shake times one handshake. Where connecting fails for another reason than
-// silence (no descriptors, no route), there is nothing to tell of the path.
+// silence (no descriptors, no route), there is nothing to say about the path.
 func (p *Ping) shake() {
 	pong := Pong{At: time.Now()}
 	h, err := connect(p.to, initialRTO)

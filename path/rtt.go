@@ -22,7 +22,7 @@ const (
 	initialRTO = time.Second
 
 	// connectTimeout leaves time for a second SYN, so that a host that lost one
-	// is told from one that is not there.
+	// is distinguished from one that is not there.
 	connectTimeout = 2500 * time.Millisecond
 )
 
@@ -32,7 +32,7 @@ const (
 	methodEcho      = "icmp echo"
 )
 
-// handshake is what one TCP handshake told. The segment sizes, in bytes and
+// handshake is the result of one TCP handshake. The segment sizes, in bytes and
 // without TCP options, are 0 where the system does not report them.
 type handshake struct {
 	rtt       time.Duration

@@ -20,7 +20,7 @@ const canDontFragment = true
 
 // prepare makes a UDP socket fit for probes: packets carry DF and may be as
 // large as the interface allows whatever the kernel believes of the path
-// (ip(7), IP_PMTUDISC_PROBE), and the kernel tells of each that comes when it did
+// (ip(7), IP_PMTUDISC_PROBE), and the kernel reports when each arrived
 // and which address it was sent to.
 func prepare(conn *net.UDPConn) error {
 	raw, err := conn.SyscallConn()

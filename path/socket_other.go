@@ -37,7 +37,7 @@ func (r *reader) read(handle func(datagram)) error {
 }
 
 // sendTrain sends datagrams of equal size one by one. Waits for room cannot be
-// told from sending here, so that a slow first hop looks like a slow sender and
+// distinguished from sending here, so that a slow first hop looks like a slow sender and
 // only a lower bound comes out.
 func sendTrain(conn *net.UDPConn, to netip.AddrPort, datagrams []byte, size int) (busy time.Duration, err error) {
 	start := time.Now()

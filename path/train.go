@@ -55,7 +55,7 @@ type arrival struct {
 //
 // The first quarter is kept apart: it holds what a token bucket lets through at
 // the rate of the line behind it. A bucket larger than the train cannot be
-// told from a faster link.
+// distinguished from a faster link.
 func (t *Train) summarise(arrivals []arrival) {
 	t.Received = len(arrivals)
 	if len(arrivals) == 0 {

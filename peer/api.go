@@ -20,7 +20,7 @@ import (
 const maxRequest = 64 << 10
 
 // resultWait is how long a request for a result waits at the far end before it
-// is told to ask again.
+// is asked to try again.
 const resultWait = 2 * time.Second
 
 // Every operation takes and gives these.

@@ -225,7 +225,7 @@ func (c *Client) salvage(ctx context.Context, id string, result *bulk.Result) {
 	}
 }
 
-// join adds the far end's half, and says which error tells the most: the end
+// join adds the far end's half, and says which error is the most informative: the end
 // that failed first knows why, the other only sees its connections break.
 func (c *Client) join(result *bulk.Result, far *bulk.End, ours error) error {
 	if err := checkEnd(result.Spec, far); err != nil {
@@ -283,7 +283,7 @@ func holdsEarly(spec bulk.Spec, s *bulk.Stream) int64 {
 	return s.Bytes
 }
 
-// part tells the far end that the transfer is over, so that its place is free
+// part informs the far end that the transfer is over, so that its place is free
 // at once. If that fails, the far end's own deadlines do it.
 func (c *Client) part(ctx context.Context, id string) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), partWithin)

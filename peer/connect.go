@@ -44,7 +44,7 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // tls is how control is secured. With a token the far end's key must have the
 // token's pin, and that is checked before anything is sent over the connection.
-// Without one nothing secret is sent, there is nobody to hold the certificate
+// Without one nothing secret is sent, there is nothing to hold the certificate
 // against, and it is not checked.
 func (c *Client) tls() *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, ServerName: "fullbore"}

@@ -46,10 +46,10 @@ func (o *opened) Read(b []byte) (int, error) {
 	return o.TCPConn.Read(b)
 }
 
-// firstBytes is as much as any protocol may need to be told apart.
+// firstBytes is as much as is needed to recognise any of the protocols.
 const firstBytes = 64
 
-// mux tells by the first bytes which protocol a connection speaks.
+// mux recognises by the first bytes which protocol a connection speaks.
 type mux struct {
 	protocols []protocol
 	undecided *gate         // connections that have not said yet what they are

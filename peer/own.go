@@ -85,7 +85,7 @@ func (o *ownChanges) forgetEnded(ctx context.Context) {
 	}
 }
 
-// revertOpen reverts what nobody confirmed. One that cannot be reverted is in no
+// revertOpen reverts what was not confirmed. One that cannot be reverted is in no
 // other's way.
 func (o *ownChanges) revertOpen(ctx context.Context) error {
 	o.mu.Lock()

@@ -82,7 +82,7 @@ func (p *places) running() int {
 	return len(p.taken)
 }
 
-// close gives nobody a place any more.
+// close gives out no more places.
 func (p *places) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

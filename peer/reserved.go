@@ -45,8 +45,8 @@ func (s *Server) mayTouchSet(ctx context.Context, id string) error {
 	return nil
 }
 
-// withReserved marks what is reserved as not to be set, so that nobody plans to.
-// Where nothing is changed over the network, the host's own administrator is told
+// withReserved marks what is reserved as not to be set, so that it is not planned.
+// Where nothing is changed over the network, the host's own administrator is advised
 // what to do, and may do all of it.
 func (s *Server) withReserved(facts *host.Facts) *host.Facts {
 	if s.changes == nil || s.links {

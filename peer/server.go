@@ -165,7 +165,7 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 	return group.Wait()
 }
 
-// putBack reverts what nobody confirmed.
+// putBack reverts what was not confirmed.
 func (s *Server) putBack(ctx context.Context) error {
 	if s.changes == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Results that nobody fetches go after a while, and sooner, the oldest first,
+// Results that are not fetched are dropped after a while, and sooner, the oldest first,
 // when there are more than these; a sample takes about half a kilobyte.
 const (
 	maxResults        = 32

@@ -40,7 +40,7 @@ func RecentChangeSets(w io.Writer, sets []change.Set, now time.Time) error {
 // endedShown is how many sets of the past status shows people.
 const endedShown = 3
 
-// recent leaves out sets that are over, but for the newest few, and says how
+// recent leaves out sets that are over, except the newest few, and says how
 // many more have changed something.
 func recent(sets []change.Set) (shown []change.Set, older int) {
 	ended := 0

@@ -46,7 +46,7 @@ func (s *sheet) outcome(who string, rate unit.Rate, says string) {
 }
 
 // fitting names the causes whose prediction came true, to within a third, or
-// else came nearest; empty where the goodput does not tell them apart.
+// else came nearest; empty where the goodput does not distinguish them.
 func fitting(expects []diagnose.Expectation, measured unit.Rate) string {
 	off := func(e diagnose.Expectation) float64 { return math.Abs(math.Log(float64(measured / e.Goodput))) }
 	nearest, says := math.Inf(1), "nearest to "

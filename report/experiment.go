@@ -20,7 +20,7 @@ func Run(w io.Writer, r *experiment.Run, name string) {
 	fmt.Fprintln(w, strings.Join(columns, "  "))
 }
 
-// Repeated writes what several runs came to.
+// Repeated writes the summary of several runs.
 func Repeated(w io.Writer, r *experiment.Repeat) {
 	t := &sheet{w: w}
 	t.entry("goodput", fmt.Sprintf("%s (%s)", middle(&r.Goodput, rate), unit.Count(r.Runs, "run")))
@@ -47,7 +47,7 @@ func middle(m *experiment.Middle, value func(float64) string) string {
 	return fmt.Sprintf("median %s, 95 %% interval %s to %s", value(m.Median), value(m.Interval.Low), value(m.Interval.High))
 }
 
-// Compared writes a comparison: what each variant came to, what differs, and how to
+// Compared writes a comparison: each variant's results, what differs, and how to
 // have the same order again.
 func Compared(w io.Writer, d *experiment.ABDocument) {
 	c := d.Comparison

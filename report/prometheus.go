@@ -11,7 +11,7 @@ import (
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 )
 
-// Prometheus writes what a transfer came to in Prometheus' text format, for
+// Prometheus writes a transfer's results in Prometheus' text format, for
 // node_exporter's textfile collector: gauges in base units, for the measured
 // time, with the labels target, protocol and direction ("forward": the client
 // sends). What is not known has no sample; a transfer that failed before it

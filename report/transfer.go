@@ -12,7 +12,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Transfer writes what one transfer came to beside its rows: for each direction
+// Transfer writes one transfer's results below its rows: for each direction
 // goodput, why less was received than sent, what the flows went through, and
 // what it cost both processors; verbose: everything that is known.
 func Transfer(w io.Writer, r *bulk.Result, verbose bool) {
@@ -84,7 +84,7 @@ func goodput(r *bulk.Result, f *bulk.Figures) string {
 	return fmt.Sprintf("%s  %s%s to %s, %s: %s, %s", rate, way, cmp.Or(f.From, "far end"), cmp.Or(f.To, "far end"), unit.Count(f.Streams, "stream"), sent, received)
 }
 
-// endName tells the ends apart, also where both are one host.
+// endName names an end so that the two differ, also where both are one host.
 func endName(r *bulk.Result, e *bulk.End) string {
 	name := "this end"
 	if e == &r.Server {

@@ -135,7 +135,7 @@ func versionNamed(s *tunable.System, version string) string {
 	return name + " (" + strings.Join(names, ", ") + ")"
 }
 
-// released is a version, of Windows with the release that brought it: nobody knows
+// released is a version, of Windows with the release that brought it: few know
 // its versions by number.
 func released(s *tunable.System, version string) string {
 	if s.ID == "windows" {
@@ -331,7 +331,7 @@ func (t *Tunable) takesEffect() string {
 	return says
 }
 
-// howTo shows the steps. They are to be copied, so only alternatives get lines of
+// howTo shows the steps. They are meant to be copied, so only alternatives get lines of
 // their own, and the line of a file stands apart from its name.
 func (t *Tunable) howTo(m *manual) {
 	m.heading("How to")

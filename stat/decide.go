@@ -59,7 +59,7 @@ func Decide(before, after []float64, minEffect, allowed float64) (Decision, Effe
 }
 
 // chanceApart is the probability that all of n values come to lie on one side of
-// all of m others although nothing tells them apart: 2 of the ways to deal n + m
+// all of m others although nothing distinguishes them: 2 of the ways to deal n + m
 // values into two such hands. It is 1 if either side has no value.
 func chanceApart(n, m int) float64 {
 	if n == 0 || m == 0 {

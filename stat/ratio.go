@@ -17,7 +17,7 @@ type Effect struct {
 // 1/beyond and beyond, which also stand for "no idea" and keep JSON finite.
 const beyond = 1e6
 
-// noIdea is the effect of which nothing is known.
+// noIdea is the effect when nothing is known of it.
 var noIdea = Effect{Gain: 1, Low: 1 / beyond, High: beyond}
 
 // Ratio is after divided by before, for two sets of repeated runs, with its

@@ -2,7 +2,7 @@ package unit
 
 import "fmt"
 
-// standstill is the gain from which there was hardly anything to compare with: the
+// standstill is the gain from which there was almost nothing to compare with: the
 // largest that a diagnosis predicts, of a transfer in which nothing arrived.
 const standstill = 10_000
 

@@ -87,7 +87,7 @@ func (c *revertCmd) Run(app *app) error {
 	return changeError(failed)
 }
 
-// choose gives the ids of what is to be reverted, newest first. With all, an
+// choose gives the ids of the sets to revert, newest first. With all, an
 // error names what is in trouble; the others are given all the same.
 func (c *revertCmd) choose(ctx context.Context, manager *change.Manager) ([]string, error) {
 	switch {

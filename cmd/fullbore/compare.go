@@ -22,7 +22,7 @@ type compareCmd struct {
 	Rounds   int      `default:"10" placeholder:"N" help:"Runs of each variant (10), 3 to 1000."`
 	UntilCI  string   `name:"until-ci" placeholder:"SHARE" help:"Run (3 to 30 rounds) until the ratio of their goodput is known to within this share, such as 2%; exit code 4 if it is not."`
 	Smallest string   `name:"smallest" default:"3%" placeholder:"SHARE" help:"Smallest difference that matters (3%)."`
-	Seed     uint64   `placeholder:"N" help:"Of the random order, to have it again (the report says it)."`
+	Seed     uint64   `placeholder:"N" help:"Seed of the random order, to repeat it (the report shows it)."`
 	JSON     bool     `short:"J" help:"One JSON document on stdout."`
 }
 

@@ -103,7 +103,7 @@ func examineFar(app *app, to *optionalTarget, o examine.Options) (*examine.Exami
 }
 
 // show writes what was found, also of an examination that ended early. A failed
-// transfer of which nothing is known but that is a failure of diagnose as well.
+// transfer that left no evidence is a failure of diagnose as well.
 func (c *diagnoseCmd) show(app *app, x *examine.Examination, err error) error {
 	if failed := x.Evidence.Failed; failed != "" && err == nil && x.Diagnosis.Verdict.Cause == diagnose.Unknown {
 		err = fmt.Errorf("the transfer ended early, and why is not known: %s", printable.Line(failed))

@@ -64,7 +64,7 @@ func inLab(app *app, scenario string) error {
 	return err
 }
 
-// waitInterrupted waits for the command; when ctx ends, the command is told to
+// waitInterrupted waits for the command; when ctx ends, the command is asked to
 // end too, and is still waited for.
 func waitInterrupted(ctx context.Context, command *lab.Cmd) error {
 	ended := make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 // the path has to be described.
 type described struct {
 	Facts   []string `group:"Plan for hosts that are not at hand" sep:"none" placeholder:"FILE" help:"Facts of a host, as what 'fullbore facts --for SYSTEM' prints collects them, or 'fullbore facts --json' there (-: from standard input). Given twice: of the sender, then of the receiver."`
-	For     string   `group:"Plan for hosts that are not at hand" placeholder:"SYSTEM" help:"A host as its system comes: linux, rhel7, solaris10, illumos, macos10.4, freebsd14, windows2003, ..."`
+	For     string   `group:"Plan for hosts that are not at hand" placeholder:"SYSTEM" help:"A host with its system's defaults: linux, rhel7, solaris10, illumos, macos10.4, freebsd14, windows2003, ..."`
 	Memory  string   `group:"Plan for hosts that are not at hand" placeholder:"SIZE" help:"With --for, the host's memory: 8GiB."`
 	As      string   `group:"Plan for hosts that are not at hand" enum:",sender,receiver,both" default:"" placeholder:"ROLE" help:"Which end the host is: sender, receiver, or both (the default)."`
 	Rate    string   `group:"Plan for hosts that are not at hand" placeholder:"RATE" help:"What the path carries: 1gbit."`

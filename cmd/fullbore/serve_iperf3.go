@@ -11,10 +11,10 @@ import (
 
 // iperf3Flags are those that iperf3 -s has for its users.
 type iperf3Flags struct {
-	PrivateKey string `name:"rsa-private-key-path" placeholder:"FILE" help:"As of iperf3 -s: key that its clients encrypt their login for. With it, only users may test with iperf3, and as long as clients with the token."`
-	Users      string `name:"authorized-users-path" placeholder:"FILE" help:"As of iperf3 -s: lines of name,hash."`
-	Skew       int    `name:"time-skew-threshold" default:"10" placeholder:"SECONDS" help:"As of iperf3 -s: how far the clocks may be apart (${default})."`
-	PKCS1      bool   `name:"use-pkcs1-padding" help:"Take logins of iperf3 before 3.17 too, whose padding is weak."`
+	PrivateKey string `name:"rsa-private-key-path" placeholder:"FILE" help:"As with iperf3 -s: key for which its clients encrypt their login. With it, only users may test with iperf3, for as long as clients with the token."`
+	Users      string `name:"authorized-users-path" placeholder:"FILE" help:"As with iperf3 -s: lines of name,hash."`
+	Skew       int    `name:"time-skew-threshold" default:"10" placeholder:"SECONDS" help:"As with iperf3 -s: how far the clocks may be apart (${default})."`
+	PKCS1      bool   `name:"use-pkcs1-padding" help:"Accept logins of iperf3 before 3.17 too, whose padding is weak."`
 }
 
 func (f *iperf3Flags) authorises() bool { return f.PrivateKey != "" }

@@ -42,7 +42,7 @@ func oneTarget(host, lab string) error {
 	return nil
 }
 
-// connections checks how many there are to be of a transfer.
+// connections checks the number of connections of a transfer.
 func connections(n int) error {
 	if n < 1 || n > bulk.MaxStreams {
 		return fmt.Errorf("--parallel %d: use 1 to %d", n, bulk.MaxStreams)
@@ -66,7 +66,7 @@ type Endpoint struct {
 	Port    uint16 `short:"p" placeholder:"PORT" help:"The far end's port (5201)."`
 	V4      bool   `short:"4" name:"version4" xor:"version" help:"Use IPv4 only."`
 	V6      bool   `short:"6" name:"version6" xor:"version" help:"Use IPv6 only."`
-	Connect int    `name:"connect-timeout" placeholder:"MS" help:"Give up connecting after so many milliseconds."`
+	Connect int    `name:"connect-timeout" placeholder:"MS" help:"Give up connecting after this many milliseconds."`
 	Lab     string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead (name or file; see 'fullbore lab list')."`
 	Token   string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What the far end's 'serve' printed: lifts its limits."`
 

@@ -20,7 +20,7 @@ type testCmd struct {
 	transferFlags
 	outputFlags
 
-	Repeat  int    `placeholder:"N" xor:"repeat" help:"Run so often, and report the median and its 95 % interval."`
+	Repeat  int    `placeholder:"N" xor:"repeat" help:"Run this many times, and report the median and its 95 % interval."`
 	UntilCI string `name:"until-ci" placeholder:"SHARE" xor:"repeat" help:"Repeat (3 to 30 times) until goodput is known to within this share, such as 2%; exit code 4 if it is not."`
 }
 

@@ -23,7 +23,7 @@ type farEnd interface {
 	// blank is a record before its transfer: what was asked for, and of whom.
 	blank() document.Record
 	// test runs a transfer, and gives its record, also with an error. opened is
-	// told of it before data moves, with all that is known by then.
+	// called with it before data moves, with all that is known by then.
 	test(ctx context.Context, opened func(document.Record), watch func(bulk.Progress)) (*document.Record, error)
 	Close() error
 }

@@ -20,7 +20,7 @@ import (
 type transferFlags struct {
 	Time       float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
 	Bytes      string  `short:"n" placeholder:"SIZE" help:"Send this much instead of for a time."`
-	Blocks     string  `short:"k" name:"blockcount" placeholder:"N" help:"Send so many blocks of --length instead of for a time."`
+	Blocks     string  `short:"k" name:"blockcount" placeholder:"N" help:"Send this many blocks of --length instead of for a time."`
 	Parallel   int     `short:"P" default:"1" placeholder:"N" help:"TCP connections, or UDP flows (1)."`
 	Reverse    bool    `short:"R" help:"The far end sends."`
 	Bidir      bool    `help:"Both ends send at once."`
@@ -66,14 +66,14 @@ type iperf3Missing struct {
 	SCTP         absent `name:"sctp" hidden:"" help:"SCTP is not supported: what is measured is TCP, or UDP with -u"`
 	XBind        absent `name:"xbind" short:"X" hidden:"" help:"SCTP is not supported"`
 	MPTCP        absent `name:"mptcp" short:"m" hidden:"" help:"Multipath TCP is not supported: what is measured is one path"`
-	FlowLabel    absent `name:"flowlabel" short:"L" hidden:"" help:"the flow label of IPv6 is the kernel's to choose"`
+	FlowLabel    absent `name:"flowlabel" short:"L" hidden:"" help:"the kernel chooses the flow label of IPv6"`
 	File         absent `name:"file" short:"F" hidden:"" help:"what is measured is memory to memory: a disk has a speed of its own"`
 	PacingTimer  absent `name:"pacing-timer" hidden:"" help:"not needed: with --bitrate every write has its own time"`
 	Repeating    absent `name:"repeating-payload" hidden:"" help:"the payload cannot be chosen: it does not compress"`
 	LogFile      absent `name:"logfile" hidden:"" help:"send the output to a file with '> FILE'"`
 	Timestamps   absent `name:"timestamps" hidden:"" help:"pipe the output through 'ts' for the time of each line"`
 	Debug        absent `name:"debug" short:"d" hidden:"" help:"-V shows everything that was measured"`
-	PIDFile      absent `name:"pidfile" short:"I" hidden:"" help:"nothing needs it: the shell has the process id in $!"`
+	PIDFile      absent `name:"pidfile" short:"I" hidden:"" help:"not needed: the shell has the process id in $!"`
 	RcvTimeout   absent `name:"rcv-timeout" hidden:"" help:"a transfer in which nothing moves ends by itself, after 4 s, or with iperf3's protocol after 15 s"`
 	SndTimeout   absent `name:"snd-timeout" hidden:"" help:"a transfer in which nothing moves ends by itself, after 4 s, or with iperf3's protocol after 15 s"`
 	KeepAlive    absent `name:"cntl-ka" hidden:"" help:"the control connection is watched in any case"`

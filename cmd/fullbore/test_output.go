@@ -16,14 +16,14 @@ type outputFlags struct {
 	Interval   float64 `short:"i" default:"1" placeholder:"SECONDS" help:"Time between rows (1), 0.1 to 60; 0 for none."`
 	Verbose    bool    `short:"V" help:"Show everything that was measured."`
 	Format     string  `short:"f" placeholder:"UNIT" help:"Unit of rates: k, m, g, t (bits) or K, M, G, T (bytes)."`
-	JSON       bool    `short:"J" xor:"output" help:"iperf3's JSON document, with what is ours under .fullbore."`
+	JSON       bool    `short:"J" xor:"output" help:"iperf3's JSON document, with fullbore's own keys under .fullbore."`
 	JSONStream bool    `name:"json-stream" xor:"output" help:"The same in parts, one a line, as they come."`
 	CSV        bool    `name:"csv" xor:"output" help:"The intervals as comma-separated values."`
 	Prometheus bool    `name:"prometheus" xor:"output" help:"The figures in Prometheus' text format."`
 	ForceFlush bool    `name:"forceflush" hidden:"" help:"It always does."`
 }
 
-// form takes what a transfer, or several, have to tell.
+// form writes the output of a transfer, or of several.
 type form interface {
 	begin(run string, r document.Record) // run is empty unless there are several; r: what was asked for
 	opened(r document.Record)            // what is known before data moves
@@ -111,7 +111,7 @@ func (s *asStream) end(r *document.Record, _ *own) error {
 }
 
 // asText writes for people: rows as they come, in iperf3's columns, then what it
-// does not have. Of several runs only a line each, unless all is to be shown.
+// does not have. Of several runs only a line each, unless all was asked for.
 type asText struct {
 	w       io.Writer
 	rows    io.Writer

@@ -11,8 +11,8 @@ import (
 )
 
 type tunablesCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"Tell all that is known of these: net.ipv4.tcp_rmem, link.mtu@eth0. Default: list all."`
-	OS    string   `name:"os" placeholder:"SYSTEM[VERSION]" help:"Of another system or version: solaris10, rhel8, windows2019, linux5.15 (default: this host's)."`
+	Names []string `arg:"" optional:"" name:"name" help:"Show all that is known of these: net.ipv4.tcp_rmem, link.mtu@eth0. Default: list all."`
+	OS    string   `name:"os" placeholder:"SYSTEM[VERSION]" help:"Those of another system or version: solaris10, rhel8, windows2019, linux5.15 (default: this host's)."`
 	JSON  bool     `help:"One JSON document on stdout."`
 }
 

@@ -17,22 +17,22 @@ import (
 
 // watchCmd shows the running flows of this host.
 type watchCmd struct {
-	Once     bool          `help:"Explain what limits each flow, and end. What limits a flow shows over time: this takes 1 s, or 11 of the longest round trips if that is more, at most 5 s."`
+	Once     bool          `help:"Explain what limits each flow, and end. The limit of a flow shows only over time: this takes 1 s, or 11 of the longest round trips if that is more, at most 5 s."`
 	JSON     bool          `name:"json" help:"One JSON document a look, each on a line of its own; with --once exactly one."`
 	Interval time.Duration `default:"1s" placeholder:"DURATION" help:"Time between two looks (${default})."`
 	For      time.Duration `placeholder:"DURATION" help:"End after this time."`
-	Count    int           `placeholder:"N" help:"End after so many looks."`
+	Count    int           `placeholder:"N" help:"End after this many looks."`
 
 	Process []string `placeholder:"NAME" help:"Only flows of these processes (name or number)."`
 	Remote  []string `placeholder:"ADDRESS" help:"Only flows with these far ends: addresses, or prefixes such as 192.0.2.0/24."`
 	Port    []uint16 `placeholder:"PORT" help:"Only flows with these ports, at either end."`
 	Cause   []string `placeholder:"CAUSE" help:"Only flows that these causes limit, such as application-window."`
-	All     bool     `help:"Idle flows too."`
-	Sort    string   `enum:"rate,rtt,retransmissions,process" default:"rate" help:"By rate, rtt, retransmissions or process (${default})."`
-	Top     int      `placeholder:"N" help:"At most so many flows."`
+	All     bool     `help:"Include idle flows."`
+	Sort    string   `enum:"rate,rtt,retransmissions,process" default:"rate" help:"Sort by rate, rtt, retransmissions or process (${default})."`
+	Top     int      `placeholder:"N" help:"At most this many flows."`
 
 	PrometheusListen string `placeholder:"ADDRESS" help:"Serve the latest look to Prometheus at http://ADDRESS/metrics, such as 127.0.0.1:9101."`
-	PrometheusFlows  int    `default:"20" placeholder:"N" help:"How many flows, and processes, have metrics of their own (${default}); the rest is in sums."`
+	PrometheusFlows  int    `default:"20" placeholder:"N" help:"How many flows, and processes, have their own metrics (${default}); the rest are summed."`
 }
 
 func (c *watchCmd) Run(app *app) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/fullbore/fullbore/tunable"
 )
 
-// Bounds of what a host tells: each is far above what there is.
+// Bounds of what a host reports: each is far above what exists.
 const (
 	maxValue      = 256     // bytes of a tunable's value, as in package tunable
 	maxWord       = 256     // bytes of any name

@@ -16,8 +16,8 @@ import (
 var versionNumber = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,5}`)
 
 // check says what is wrong with facts: they come from a file or from a far end,
-// and a plan, a script or a terminal relies on them. Only a host that tells of no
-// tunables need not tell its version: nothing is planned for it.
+// and a plan, a script or a terminal relies on them. Only a host that reports no
+// tunables need not report its version: nothing is planned for it.
 func check(f *host.Facts) error {
 	if _, err := tunable.Of(f.OS); err != nil {
 		return fmt.Errorf("os %.40q is not known: there are %s", f.OS, strings.Join(tunable.Systems(), ", "))

@@ -5,7 +5,7 @@ import (
 )
 
 // parseRings reads "ethtool -g" and "ethtool -l": rings and channels, of which
-// it first tells the largest and then the present numbers. What the device has
+// it first shows the largest and then the present numbers. What the device has
 // not is n/a, or its largest number is 0.
 func parseRings(from []line) (present []setting, most map[string]int64) {
 	most = map[string]int64{}
@@ -45,7 +45,7 @@ func parseCoalesce(from []line) []setting {
 }
 
 // parsePause reads "ethtool -a": what is on and off. Behind an empty line newer
-// versions tell what was negotiated.
+// versions show what was negotiated.
 func parsePause(from []line) []setting {
 	var all []setting
 	for _, s := range pairs(from, ":") {
@@ -78,7 +78,7 @@ func parseFeatures(from []line) map[string]feature {
 }
 
 // features are what host.Offloads are made of, as host.Collect takes them: those
-// of TCP, where ethtool tells of single ones.
+// of TCP, where ethtool reports single ones.
 var features = map[string]struct {
 	single []string
 	whole  string // as old versions tell

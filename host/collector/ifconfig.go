@@ -57,7 +57,7 @@ func parseIfconfig(from []line) []link {
 	return all
 }
 
-// detail reads what a line of an interface tells.
+// detail reads one line about an interface.
 func (l *link) detail(text string) {
 	// The IPv6 part of an interface of Solaris may have an MTU of its own.
 	if m := mtuWord.FindStringSubmatch(text); m != nil && l.MTU == 0 {

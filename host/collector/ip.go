@@ -10,15 +10,15 @@ import (
 	"github.com/fullbore/fullbore/host"
 )
 
-// link is one interface as ip(8) and ifconfig(8) tell of it.
+// link is one interface as ip(8) and ifconfig(8) show it.
 type link struct {
 	host.Interface
 	line  int
 	index int
-	queue string // the length of its queue; "": not told
+	queue string // the length of its queue; "": not shown
 	media string // what BSD's ifconfig says of the wire
 	gone  bool   // BSD's "status: no carrier"
-	most  int    // the largest MTU; 0: not told
+	most  int    // the largest MTU; 0: not shown
 }
 
 var ipHead = regexp.MustCompile(`^([0-9]+): ([^ :@]+)(?:@[^ :]+)?: <([^>]*)> mtu ([0-9]+)(.*)$`)

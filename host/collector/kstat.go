@@ -25,7 +25,7 @@ func parseKstat(from []line) []statistic {
 	return all
 }
 
-// kstat takes speed and duplex of an interface over. Drivers tell of themselves
+// kstat takes speed and duplex of an interface over. Drivers report about themselves
 // as "ce:0:ce0" or "bge:0:mac", in bit/s (ifspeed) or Mb/s (link_speed).
 func kstat(r *reading, s *section) error {
 	for _, k := range parseKstat(s.lines) {

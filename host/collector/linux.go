@@ -207,7 +207,7 @@ func linuxFiles(r *reading, s *section) error {
 	return nil
 }
 
-// linkFile takes over what a file under /sys/class/net/NAME tells.
+// linkFile takes over the content of a file under /sys/class/net/NAME.
 func (r *reading) linkFile(l line, name, file, value string) {
 	n := r.known(name)
 	if n == nil {
@@ -253,7 +253,7 @@ func rings(prefix string) parser {
 	}
 }
 
-// ethtool adds what sysfs has not, or what a kernel without it tells so.
+// ethtool adds what sysfs does not have, or what kernels without sysfs report.
 func ethtool(r *reading, s *section) error {
 	n := r.known(s.of)
 	if n == nil || n.Driver == "" { // virtual devices make a speed up

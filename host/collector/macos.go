@@ -21,7 +21,7 @@ var macosSections = map[string]parser{
 	"launchd":     launchDaemons,
 }
 
-// bsdSysctls reads tunables of macOS and FreeBSD, and what else sysctl tells of
+// bsdSysctls reads tunables of macOS and FreeBSD, and what else sysctl reports of
 // the host there.
 func bsdSysctls(r *reading, s *section) error {
 	all := parseSysctl(s.lines)

@@ -19,7 +19,7 @@ func tuned(r *reading, s *section) error {
 	return nil
 }
 
-// daemons are running programs that set tunables whatever they are told.
+// daemons are running programs that set tunables whatever their configuration.
 var daemons = map[string]string{
 	"bpftune":               "TCP's buffers, congestion control, backlogs",
 	"irqbalance":            "which CPUs the interrupts of network cards go to",

@@ -58,7 +58,7 @@ func parseSubinterfaces(from []line) []link {
 	return all
 }
 
-// adapter is an interface as "netsh interface ip show interface" tells of it up
+// adapter is an interface as "netsh interface ip show interface" shows it up
 // to Windows Server 2003.
 type adapter struct {
 	link

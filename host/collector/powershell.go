@@ -53,7 +53,7 @@ func parsePowerShell(from []line) []record {
 }
 
 // titles are the first columns of the tables in windows.ps1: where one table
-// follows another, they tell.
+// follows another, they show it.
 var titles = map[string]string{"Name": "", "InterfaceAlias": "", "Interface": ""}
 
 func title(row []string) bool {

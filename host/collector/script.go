@@ -118,7 +118,7 @@ func (w wanted) dotted() []string {
 }
 
 // paths are sysctls as files under /proc/sys. One that has no effect in a
-// version is asked for all the same: host.Collect tells of it too.
+// version is asked for all the same: host.Collect reports it too.
 func (w wanted) paths() []string {
 	w.version = ""
 	names := w.dotted()

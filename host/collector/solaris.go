@@ -56,7 +56,7 @@ func solarisRelease(f *host.Facts, s string) {
 
 var solaris11 = regexp.MustCompile(`^11\.[0-9]+`)
 
-// solarisBuild reads uname -v, in which Solaris 11 tells its update: "11.3",
+// solarisBuild reads uname -v, in which Solaris 11 shows its update: "11.3",
 // "11.4.42.111.0".
 func solarisBuild(f *host.Facts, s string) {
 	if update := solaris11.FindString(s); update != "" && f.Version == "11" {
@@ -120,7 +120,7 @@ func module(variable string) string {
 }
 
 // etcSystem reads /etc/system: what will be after the next boot, and nearly
-// always what is. mdb, which tells what is, needs root.
+// always the live value. mdb, which shows that, needs root.
 func etcSystem(r *reading, s *section) error {
 	last := map[string]setting{}
 	for _, one := range parseEtcSystem(s.lines) {

@@ -150,7 +150,7 @@ func windowsInterfaces(r *reading, s *section) error {
 	return nil
 }
 
-// windowsRegistry reads the registry as PowerShell tells of it.
+// windowsRegistry reads the registry as PowerShell shows it.
 func windowsRegistry(r *reading, s *section) error {
 	r.sparse = true
 	for _, one := range parsePowerShell(s.lines) {
@@ -216,7 +216,7 @@ func windowsClients(r *reading, s *section) error {
 	return nil
 }
 
-// windowsKeys reads the registry as reg and regedit tell of it.
+// windowsKeys reads the registry as reg and regedit show it.
 func windowsKeys(r *reading, s *section) error {
 	r.sparse = true
 	type network struct{ address, mask string }

@@ -4,7 +4,7 @@ package sandbox
 
 import "os"
 
-// entering in the environment tells that this process is to enter the sandbox.
+// entering in the environment says that this process should enter the sandbox.
 const entering = "FULLBORE_TEST_SANDBOX"
 
 // Entering reports whether this process was started for a test in a sandbox,

@@ -48,7 +48,7 @@ func Run(t *testing.T) bool {
 	return false
 }
 
-// Enter makes the files that this process sees its own. It is to be process 1 of
+// Enter makes the files that this process sees its own. It must be process 1 of
 // new mount and PID namespaces.
 func Enter() error {
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

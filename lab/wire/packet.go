@@ -37,7 +37,7 @@ const (
 var errMalformed = errors.New("malformed super-packet")
 
 // packet is what one read of a TUN device gave: a packet, or a super-packet of
-// several segments that share their headers but for what [packet.header]
+// several segments that share their headers except what [packet.header]
 // rewrites.
 type packet struct {
 	buf        []byte // virtio header and IP packet

@@ -49,8 +49,8 @@ func ParseUserList(text []byte) (UserList, error) {
 	return users, nil
 }
 
-// allow compares with all users, whichever fits: how long that takes tells
-// nobody whether a name is known.
+// allow compares with all users, whichever fits: how long that takes does
+// not reveal whether a name is known.
 func (u UserList) allow(name, password string) bool {
 	n, p := sha256.Sum256([]byte(name)), sha256.Sum256([]byte("{"+name+"}"+password))
 	ok := 0

@@ -18,7 +18,7 @@ const DefaultSkew = 10 * time.Second
 
 const (
 	// failTime is from the arrival of a token to the answer that it failed,
-	// whatever the reason: nobody learns it from the time. Nor can anybody guess,
+	// whatever the reason: timing does not reveal it. Nor can anybody guess,
 	// or ask a million times whether a padding fits, as Bleichenbacher does: with
 	// failing at most that many at once, it is some ten answers a second.
 	failTime = time.Second

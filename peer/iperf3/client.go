@@ -156,7 +156,7 @@ func (c *client) settle() {
 	c.record.Result.Spec = c.Spec
 }
 
-// part tells the server that the client ends the test, and why it does.
+// part informs the server that the client ends the test, and why it does.
 func (c *client) part(err error) error {
 	_ = c.control.writeState(ClientTerminate) // if the server is gone, it knows
 	return err

@@ -14,7 +14,7 @@ import (
 // known: it fits into an Ethernet packet.
 const usualDatagram = 1460
 
-// agree tells the server what the test shall be, and waits until it is ready
+// agree sends the server the test's parameters, and waits until it is ready
 // for the streams.
 func (c *client) agree() error {
 	c.settle()
@@ -79,7 +79,7 @@ func (c *client) hint(n Number) string {
 	return ""
 }
 
-// parameters is the test as the server is asked for it, but for the user.
+// parameters is the test as the server is asked for it, except the user.
 func (c *client) parameters() Parameters {
 	p := ParametersOf(c.Spec)
 	if c.Blocks > 0 {

@@ -26,7 +26,7 @@ func (c *client) without(err error) error {
 	return fmt.Errorf("%s gave no results of its own; what this end measured is kept: %w", c.target, err)
 }
 
-// ours is this end's half, as iperf3 tells it.
+// ours is this end's half, as iperf3 reports it.
 func (c *client) ours() Results { return ResultsOf(c.record.Result.Client, c.Spec) }
 
 // take adds the server's half.
@@ -58,8 +58,8 @@ func (c *client) take(theirs Results) error {
 	return nil
 }
 
-// finish takes leave. Everything is told by then: that the connection breaks
-// now, as behind some NATs, does no harm. What is not told is why a server
+// finish ends the session. Everything was exchanged by then: that the connection breaks
+// now, as behind some NATs, does no harm. What is not known is why a server
 // fails in the very end.
 func (c *client) finish() error {
 	var said *RemoteError

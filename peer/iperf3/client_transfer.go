@@ -71,7 +71,7 @@ const (
 	readWithin = 50 * time.Millisecond
 )
 
-// end tells the server that the test is over, so that both ends count the same:
+// end informs the server that the test is over, so that both ends count the same:
 // of what the client sent all, of what it receives what has come by now. Where
 // both go on, by the clock, what is on its way is missing at either end.
 func (c *client) end(ctx context.Context, running transfer) error {

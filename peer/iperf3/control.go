@@ -65,7 +65,7 @@ const (
 )
 
 // keepAlive finds out within 15 s that the other end's host is gone, or the path
-// to it, though nothing tells: the control connection is silent while data
+// to it, though nothing shows that: the control connection is silent while data
 // moves. The other kernel answers the probes, and five of them do not get lost
 // in a row on a path that is alive; a cable that is plugged in again meanwhile,
 // or a handover of a radio link, ends no test.

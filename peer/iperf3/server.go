@@ -128,7 +128,7 @@ func (s *Server) test(ctx context.Context, t *session) {
 	t.part(ctx, err)
 }
 
-// deny tells a client that the server is busy, in the one way iperf3 has.
+// deny informs a client that the server is busy, in the one way iperf3 has.
 func (s *Server) deny(conn *net.TCPConn) {
 	c := control{conn: conn}
 	if c.writeState(AccessDenied) != nil {

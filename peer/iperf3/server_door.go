@@ -41,7 +41,7 @@ func (d *door) enter(c Connection) error {
 	return nil
 }
 
-// shut lets nobody in any more, and gives those that are, in the order in which
+// shut admits no more clients, and gives those that are, in the order in which
 // they were accepted.
 func (d *door) shut() []Connection {
 	d.mu.Lock()

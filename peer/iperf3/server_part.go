@@ -10,7 +10,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 )
 
-// part takes leave of a client, and tells it why a test has ended early.
+// part ends a client's session, and says why a test has ended early.
 func (t *session) part(ctx context.Context, err error) {
 	var refusal *Refusal
 	switch {

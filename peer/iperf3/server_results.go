@@ -13,7 +13,7 @@ import (
 //
 // Counting stops here, and the streams are closed before anything else is said:
 // iperf3 before 3.16 may be waiting for the rest of a block. Of a test of bytes
-// that the client sends, every one is to be counted: how many it has sent is
+// that the client sends, every one has to be counted: how many it has sent is
 // known from its results, and the last may still be under way.
 func (t *session) conclude(ctx context.Context, running transfer) error {
 	counting := t.spec().Bytes > 0 && t.spec().Omit == 0 && t.spec().Direction != bulk.Reverse

@@ -27,7 +27,7 @@ func (c *count) take(p bulk.Progress) {
 // silence is how long nothing has come.
 func (c *count) silence() time.Duration { return time.Since(c.began) - time.Duration(c.last.Load()) }
 
-// start tells the client to begin, and begins.
+// start asks the client to begin, and begins.
 func (t *session) start(ctx context.Context, conns []bulk.Conn) (transfer, error) {
 	// In one piece: a client's clock runs from the first on, its data from the
 	// second.

@@ -157,7 +157,7 @@ func early(w word, during string) error {
 	return fmt.Errorf("%s: %w", during, w.err)
 }
 
-// because makes an error a refusal, whose number the client is told, unless the
+// because makes an error a refusal, whose number the client gets, unless the
 // client itself has ended the test or is gone.
 func (t *session) because(n Number, doing string, err error) error {
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrClientTerminated) || t.control.ended() != nil {

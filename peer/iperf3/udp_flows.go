@@ -11,7 +11,7 @@ import (
 )
 
 // flows gives the tests of a server the UDP flows that their clients open. What
-// opens a flow tells no more of its test than the client's address: where
+// opens a flow says no more of its test than the client's address: where
 // several tests of one host begin at once, each has its turn. Nobody else is
 // answered, and no answer is longer than what it answers.
 type flows struct {

@@ -172,7 +172,7 @@ func (c *client) upload() error {
 	return err
 }
 
-// await waits until the server has told of all that was sent, which takes until
+// await waits until the server has reported all that was sent, which takes until
 // its next measurement, or has left, as it does after ten seconds.
 func (c *client) await(left <-chan struct{}) {
 	const look = 10 * time.Millisecond

@@ -8,7 +8,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 )
 
-// far is what the server told of its end. However many measurements come, they
+// far is what the server reported of its end. However many measurements come, they
 // are read no more often than samples are taken: the latest is the summary of
 // all before it.
 type far struct {
@@ -97,7 +97,7 @@ func (f *far) stream(ours *bulk.Stream) (*bulk.Stream, error) {
 }
 
 // counted is what the server counted, and in which time: its application if it
-// tells that, else its kernel.
+// reports that, else its kernel.
 func (f *far) counted(sender bool) (bytes int64, took time.Duration, known bool) {
 	if f.last == nil {
 		return 0, 0, false

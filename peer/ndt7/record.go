@@ -70,7 +70,7 @@ func (r *record) hear(text []byte) {
 	r.far.hear(text)
 }
 
-// sample looks at the connection at every interval until it is told to stop.
+// sample looks at the connection at every interval until it is stopped.
 func (r *record) sample() (stop func()) {
 	over := make(chan struct{})
 	var sampling sync.WaitGroup
@@ -143,7 +143,7 @@ func (r *record) arrival() time.Duration {
 	return 0
 }
 
-// complete says that the server has told of all that was sent.
+// complete says that the server has reported all that was sent.
 func (r *record) complete() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *record) complete() bool {
 	return known && bytes >= r.bytes.Load()
 }
 
-// show tells how far the test is.
+// show reports the test's progress.
 func (r *record) show() {
 	r.mu.Lock()
 	if r.ended || len(r.stream.Samples) == 0 || r.watch == nil {

@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context) error {
 	life := ctx
 	ctx, cut := context.WithCancelCause(context.WithoutCancel(life))
 	defer cut(nil)
-	// The client of a server that stops is told, if that takes no longer than this.
+	// The client of a server that stops is informed, if that takes no longer than this.
 	defer context.AfterFunc(life, func() { time.AfterFunc(farewell, func() { cut(context.Cause(life)) }) })()
 	limit := time.AfterFunc(LongestTest, func() { cut(errLongest) })
 	defer limit.Stop()
@@ -210,7 +210,7 @@ func (s *session) send() error {
 }
 
 // receive reads until the client leaves: load in an upload, the client's own
-// measurements, which nobody here asks for, at any time.
+// measurements, which are not asked for here, at any time.
 func (s *session) receive() error {
 	buffer := make([]byte, readLength)
 	for texts := 0; ; {

@@ -10,7 +10,7 @@ import (
 )
 
 // describe fills in the properties of a connection. What the kernel does not
-// tell stays zero.
+// report stays zero.
 func describe(c *net.TCPConn, record *bulk.Stream) {
 	onSocket(c, func(fd int) {
 		record.Congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)

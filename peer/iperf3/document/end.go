@@ -18,7 +18,7 @@ type End struct {
 	ReceiverCongestion string      `json:"receiver_tcp_congestion,omitempty"`
 }
 
-// EndStream is what one stream came to: of TCP at its sender and its receiver,
+// EndStream is the result of one stream: of TCP at its sender and its receiver,
 // of UDP in one.
 type EndStream struct {
 	Sender   *EndRow `json:"sender,omitempty"`

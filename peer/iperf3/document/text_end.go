@@ -7,7 +7,7 @@ import (
 	"github.com/fullbore/fullbore/printable"
 )
 
-// Close writes what the transfer came to: a line of its sender and one of its
+// Close writes the transfer's totals: a line of its sender and one of its
 // receiver for each stream and for their sum, as far as they are known.
 func (p *Printer) Close(r Record) error {
 	p.record = r

@@ -7,7 +7,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Total is what one stream came to in the measured time, at both ends, or all
+// Total is the result of one stream in the measured time, at both ends, or all
 // streams that go one way.
 type Total struct {
 	ID             int // 0: the sum
