@@ -56,7 +56,7 @@ func (d *Difference) says(f *Figures) string {
 	}
 	var why []string
 	if d.Before != nil && *d.Before > 0 {
-		why = append(why, fmt.Sprintf("%s were on their way when the measured time began", unit.Size(*d.Before)))
+		why = append(why, fmt.Sprintf("%s were in flight when the measured time began", unit.Size(*d.Before)))
 	}
 	if d.After != nil && *d.After > 0 {
 		why = append(why, fmt.Sprintf("%s in buffers or in flight when it ended", unit.Size(*d.After)))

@@ -55,7 +55,7 @@ func TestFigures(t *testing.T) {
 		Direction: Forward, From: "a", To: "b", Streams: 1, Goodput: 980 * unit.Mbps,
 		Sent: Moved{250_000_000, 2}, Received: Moved{245_000_000, 2},
 		Difference: Difference{Bytes: 5_000_000, Before: new(int64(10_000_000)), After: new(int64(15_000_000)),
-			Says: "4.77 MiB more sent than received: 9.54 MiB were on their way when the measured time began, 14.3 MiB in buffers or in flight when it ended; 28.3 KiB more went over the path, sent again"},
+			Says: "4.77 MiB more sent than received: 9.54 MiB were in flight when the measured time began, 14.3 MiB in buffers or in flight when it ended; 28.3 KiB more went over the path, sent again"},
 		SenderCPU: cost, ReceiverCPU: cost,
 		Connection: Connection{Congestion: "cubic", MSS: 1448, PathMTU: 1500, SendPath: "copy", RecvPath: "truncate", SenderCPUs: []int{1}},
 		SenderACKs: &ACKs{Data: 2000, Back: 1000, Ratio: 2, Series: []ACKPoint{

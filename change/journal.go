@@ -118,7 +118,7 @@ func readSet(dir, id string) (*Set, error) {
 		err = fmt.Errorf("it is that of change set %s", set.ID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal %s cannot be read: %w; it is left as it is: mend it, or move it away", path, err)
+		return nil, fmt.Errorf("journal %s cannot be read: %w; it is left as it is: repair it, or move it away", path, err)
 	}
 	return set, nil
 }

@@ -49,7 +49,7 @@ func (m *Manager) List(ctx context.Context) ([]Set, error) {
 func (l *ledger) trouble(set *Set, failed []trouble, late error) string {
 	for _, f := range failed {
 		if f.id == set.ID {
-			return f.err.Error() + "; it is tried again: put right what is in the way, or revert it by hand"
+			return f.err.Error() + "; it is tried again: fix what prevents it, or revert it by hand"
 		}
 	}
 	if late != nil && l.overdue(set) && !errors.Is(late, fs.ErrPermission) { // anyone may look

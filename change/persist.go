@@ -76,7 +76,7 @@ func (l *ledger) effective(boot sysctld.Settings, v *Value) error {
 	case a == nil:
 		return fmt.Errorf("%w: nothing would set %s at boot, although /%s does", ErrRefused, v.Tunable, sysctlFile)
 	case a.Negative:
-		return fmt.Errorf("%w: %s:%d says that %s is not to be set at boot, after /%s: %s", ErrRefused, a.File, a.Line, v.Tunable, sysctlFile, todo)
+		return fmt.Errorf("%w: %s:%d says that %s must not be set at boot, after /%s: %s", ErrRefused, a.File, a.Line, v.Tunable, sysctlFile, todo)
 	case a.Value != v.New:
 		return fmt.Errorf("%w: %s:%d sets %s to %q at boot, after /%s: %s", ErrRefused, a.File, a.Line, v.Tunable, a.Value, sysctlFile, todo)
 	}

@@ -31,7 +31,7 @@ func TestPersistIsChecked(t *testing.T) {
 		{"a later file of another kind", map[string]string{"etc/sysctl.d/99-zzz.conf.bak": "net.ipv4.tcp_rmem = 1 2 3\n"}, "", ""},
 		{"a later comment", map[string]string{"etc/sysctl.d/99-zzz.conf": "# net.ipv4.tcp_rmem = 1 2 3\n; net.ipv4.tcp_rmem = 1\n"}, "", ""},
 		{"a later pattern", map[string]string{"etc/sysctl.d/99-zzz.conf": "net.ipv4.* = 1\n"}, "", ""}, // a name written out comes before it
-		{"a later negation", map[string]string{"etc/sysctl.d/99-zzz.conf": "-net.ipv4.tcp_rmem\n"}, "99-zzz.conf:1 says that net.ipv4.tcp_rmem is not to be set", ""},
+		{"a later negation", map[string]string{"etc/sysctl.d/99-zzz.conf": "-net.ipv4.tcp_rmem\n"}, "99-zzz.conf:1 says that net.ipv4.tcp_rmem must not be set", ""},
 		{"a later file, masked by an empty one", map[string]string{"usr/lib/sysctl.d/99-zzz.conf": "net.ipv4.tcp_rmem = 1 2 3\n", "etc/sysctl.d/99-zzz.conf": ""}, "", ""},
 		{"a later file, masked by a link", map[string]string{"usr/lib/sysctl.d/99-zzz.conf": "net.ipv4.tcp_rmem = 1 2 3\n", "run/sysctl.d/99-zzz.conf": "->/dev/null"}, "", ""},
 		{"a mask that comes too late", map[string]string{"etc/sysctl.d/99-zzz.conf": "net.ipv4.tcp_rmem = 1 2 3\n", "run/sysctl.d/99-zzz.conf": "->/dev/null"}, "/etc/sysctl.d/99-zzz.conf:1 sets", ""},
@@ -327,7 +327,7 @@ func TestNoteOnce(t *testing.T) {
 	}
 }
 
-// Confirming again mends a drop-in that was edited or removed.
+// Confirming again restores a drop-in that was edited or removed.
 func TestPersistMends(t *testing.T) {
 	w := newWorld(t.TempDir())
 	m := w.manager(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// applicationWindow: the program lets only so much be on its way and waits for
+// applicationWindow: the program lets only so much be in flight and waits for
 // the far end's word to send more. TCP's clocks show such a flow as busy all the
 // time and never held back; its signs are that nothing waits to be sent, that
 // the far end's program keeps answering, and that goodput times round trip is a
@@ -39,14 +39,14 @@ func applicationWindow(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.addRTT(v)
-	f.Add("implied_window", w.average, "B", "goodput times round trip: %v on its way", unit.Size(w.average))
+	f.Add("implied_window", w.average, "B", "goodput times round trip: %v in flight", unit.Size(w.average))
 	if w.size > 0 {
 		f.Add("application_window", float64(w.size), "B", "a window of %s: %v, which makes %v a round trip", w.app.name, w.size, WindowRate(w.size, v.rtt))
 	}
 	f.Add("answers", v.answers(), "per RTT", "the far end's program answers %.3g times a round trip", v.answers())
 	if sends {
 		if open := unit.Size(v.senders[0].median(room)); open > 0 { // else shut
-			f.Add("tcp_windows", float64(open), "B", "TCP itself would let %v be on its way, as its windows stand: %v", open, WindowRate(open, v.rtt))
+			f.Add("tcp_windows", float64(open), "B", "TCP itself would let %v be in flight, as its windows stand: %v", open, WindowRate(open, v.rtt))
 		}
 	}
 	return v.predictTwice(f, "of two transfers at a time, since each has a window of its own; more add up until the path is full, and how much it carries cannot be seen from a running flow")
@@ -59,7 +59,7 @@ type programWindow struct {
 	app     *application // nil: a program of which nothing is known
 	size    unit.Size    // of its window; 0: not known
 	known   bool         // the program is known to have that window
-	average float64      // bytes on their way
+	average float64      // bytes in flight
 }
 
 func (v *view) programWindow() (w programWindow) {
@@ -117,7 +117,7 @@ func (v *view) who() string {
 	return printable.Line(v.Passing.Program)
 }
 
-// application is a kind of program that lets only so much be on its way, however
+// application is a kind of program that lets only so much be in flight, however
 // large TCP's own windows are.
 type application struct {
 	name     string
@@ -186,7 +186,7 @@ func (p *Passing) recognise() *application {
 	return nil
 }
 
-// fits gives the window of an application that explains what is on its way: on
+// fits gives the window of an application that explains what is in flight: on
 // average, which is less where the window opens late, or at its peak.
 func fits(windows []unit.Size, average, peak float64) (unit.Size, bool) {
 	for _, w := range windows {

@@ -68,7 +68,7 @@ func (v *view) cpu(at side) *Finding {
 	f.AddShare("busiest_core", l.core.Busy, "of its time the host's busiest core was at work")
 	f.AddShare("softirq", l.core.SoftIRQ, "of that core's time went to the network's interrupts")
 	if at == sender {
-		f.AddShare("unfilled", v.unfilled(), "of the time all that was written was on its way, with room for more")
+		f.AddShare("unfilled", v.unfilled(), "of the time all that was written was in flight, with room for more")
 	} else {
 		f.AddShare("unread", v.unread(), "of what the receiver can hold was waiting for its application")
 		f.AddShare("silent", v.silent(), "of the time the sender waited for the receiver to go on, for more than a round trip")

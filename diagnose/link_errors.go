@@ -97,7 +97,7 @@ func linkErrors(v *view) *Finding {
 
 func (d damage) says(share float64) string {
 	if d.flaps > 0 {
-		return fmt.Sprintf("The link at %s went down or came up %.0f times, and what was on its way is lost.", strings.Join(d.where, " and "), d.flaps)
+		return fmt.Sprintf("The link at %s went down or came up %.0f times, and what was in flight is lost.", strings.Join(d.where, " and "), d.flaps)
 	}
 	return fmt.Sprintf("Data arrives damaged: the receiver threw %.0f packets away, which accounts for %.3g %% of the losses.", d.lost(), 100*share)
 }

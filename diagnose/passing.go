@@ -85,7 +85,7 @@ func (v *view) addShares(f *Finding) {
 	add("sndbuf_limited", v.sndbuf, "of that the send buffer held the sender back, by the kernel's clock")
 	add("window_full", v.windowFull(), "of the time data waited for the receiver's window")
 	add("cwnd_full", v.cwndFull(), "of the time the congestion window was used up")
-	add("drained", v.drained(), "of the time all that was written was on its way")
+	add("drained", v.drained(), "of the time all that was written was in flight")
 	add("retransmitted", v.loss.share, "of the bytes were sent again")
 }
 

@@ -54,7 +54,7 @@ func slowSender(v *view) *Finding {
 	if !idle && unfilled < 0.5 || v.programWindow().limits {
 		return nil
 	}
-	says := fmt.Sprintf("The sending application does not supply data fast enough: for %s of the time everything it wrote was on its way, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
+	says := fmt.Sprintf("The sending application does not supply data fast enough: for %s of the time everything it wrote was in flight, and windows and buffer had room for more. Whatever it waits for (disk, CPU, an answer) limits it to %v.",
 		percent(max(1-v.busy, unfilled)), v.goodput)
 	if idle {
 		says = fmt.Sprintf("The sending application leaves the connection empty for %s of the time. Whatever it waits for (disk, CPU, an answer) limits it to %v.", percent(1-v.busy), v.goodput)
@@ -68,7 +68,7 @@ func slowSender(v *view) *Finding {
 	}
 	f.addGoodput(v)
 	f.AddShare("busy", v.busy, "of the time there was data to send or to be acknowledged")
-	f.AddShare("unfilled", unfilled, "of the time all that was written was on its way, with room for more")
+	f.AddShare("unfilled", unfilled, "of the time all that was written was in flight, with room for more")
 	return v.predictMost(f)
 }
 

@@ -156,7 +156,7 @@ func unzip(text io.Reader, most int64) (io.Reader, error) {
 // badAnswer puts into words why an answer is not taken.
 func (c *Client) badAnswer(r request, err error) error {
 	if errors.Is(err, intake.ErrTooMuch) {
-		return &failure{kind: ErrTooMuch, says: fmt.Sprintf("%s answered %s %s with more than a far end has to say, so the rest was not read: is it the host you mean, and of the same version?", c.target, r.method, r.path), cause: err}
+		return &failure{kind: ErrTooMuch, says: fmt.Sprintf("%s answered %s %s with more data than a far end sends, so the rest was not read: is it the host you mean, and of the same version?", c.target, r.method, r.path), cause: err}
 	}
 	return &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s answered %s %s in a form this end does not know", c.target, r.method, r.path), cause: err}
 }

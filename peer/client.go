@@ -122,7 +122,7 @@ func (c *Client) Facts(ctx context.Context) (*host.Facts, error) {
 	var facts host.Facts
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/facts", answer: &facts, most: factsAnswer, patience: c.timing.working})
 	if errors.Is(err, ErrForbidden) && !c.hello.Authorised {
-		return nil, &failure{kind: ErrMeasuresOnly, says: fmt.Sprintf("%s only measures for who has not its token: %v", c.target, err)}
+		return nil, &failure{kind: ErrMeasuresOnly, says: fmt.Sprintf("%s only measures for clients without its token: %v", c.target, err)}
 	}
 	if err != nil {
 		return nil, err

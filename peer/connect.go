@@ -110,7 +110,7 @@ func (c *Client) greetFailed(err error, first []byte) error {
 	case errors.Is(err, errNotTLS):
 		return &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s is not a fullbore far end (%s): start `fullbore serve` there, on another port if need be", c.target, guess(first))}
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
-		return &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s closes the connection at once: something other than `fullbore serve` listens there, or it has too many clients", c.target), cause: err}
+		return &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s closes the connection immediately: something other than `fullbore serve` listens there, or it has too many clients", c.target), cause: err}
 	case isTimeout(err):
 		return &failure{kind: ErrNotFullbore, says: fmt.Sprintf("%s takes connections but says nothing: something other than `fullbore serve` listens there, or it hangs", c.target), cause: err}
 	case errors.Is(err, context.Canceled):

@@ -91,7 +91,7 @@ func (e *busyError) Error() string {
 	if e.from.IsValid() {
 		from = fmt.Sprintf(" from %v", e.from)
 	}
-	return fmt.Sprintf("%d transfers%s are running, which is all there may be at once; a place is free in at most %v",
+	return fmt.Sprintf("%d transfers%s are running, the most allowed at once; a place is free in at most %v",
 		e.running, from, e.soonest.Round(time.Second))
 }
 

@@ -198,7 +198,7 @@ func TestOnlyWithEvidence(t *testing.T) {
 	}
 }
 
-// A host that is taken as it comes has no larger buffers than its memory allows.
+// A host assumed to have its defaults has no larger buffers than its memory allows.
 func TestAsBooted(t *testing.T) {
 	for _, c := range []struct {
 		system     string

@@ -199,7 +199,7 @@ func TestMake(t *testing.T) {
 			in.Diagnosis = found(diagnose.Policer)
 		}, []string{"a ipv4.tcp_congestion_control = bbr -> 96.5 Mb/s"}, ""},
 		{"a full queue does not get larger buffers", func(in *Input) { in.Diagnosis = found(diagnose.Bufferbloat) }, nil, "fq_codel"},
-		{"others' share is not taken", func(in *Input) { in.Diagnosis = found(diagnose.CompetingTraffic) }, nil, "what they have a right to"},
+		{"others' share is not taken", func(in *Input) { in.Diagnosis = found(diagnose.CompetingTraffic) }, nil, "that others have a right to"},
 		{"what no tunable changes", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Diagnosis = found(diagnose.ApplicationWindow)

@@ -92,7 +92,7 @@ func (m *maker) againstLoss() (why string) {
 	case m.finding(diagnose.Policer) != nil:
 		why = named(m.congestion()) + " runs into the policer again and again; BBR recognises one and stays at its rate (long-term bandwidth, net/ipv4/tcp_bbr.c)"
 	case m.finding(diagnose.Reordering) != nil:
-		why = named(m.congestion()) + " takes packets that come late for lost ones and slows down"
+		why = named(m.congestion()) + " treats late packets as lost and slows down"
 	case m.finding(diagnose.ShortTransfer) != nil:
 		why = named(m.congestion()) + " had not found the path's rate when the transfer ended"
 	case back > patience:

@@ -55,7 +55,7 @@ var unplannable = map[string]string{
 	diagnose.Healthy: "Nothing is planned: the transfer gets what the path can carry.",
 	diagnose.Bufferbloat: "Nothing is planned against bufferbloat: the transfer gets what the path can carry, and the queue stands at the bottleneck, not on these hosts. " +
 		"What helps is a queue that keeps itself short there (fq_codel, CAKE), or transfers that are paced a little below the path's rate.",
-	diagnose.CompetingTraffic: "Nothing is planned against competing traffic: a host can only take from others what they have a right to. " +
+	diagnose.CompetingTraffic: "Nothing is planned against competing traffic: a host could only take bandwidth that others have a right to. " +
 		"What helps is another time of day, a reserved share (QoS) at the bottleneck, or more capacity.",
 	diagnose.PathCapacity: "No setting raises what the narrowest link carries. What helps is a faster link, another path, or fewer bytes (compression).",
 	diagnose.ReceiverBuffer: "Nothing can be planned for the receiver's buffer. What helps is a larger third value of net.ipv4.tcp_rmem there, " +
@@ -95,5 +95,5 @@ var unplannable = map[string]string{
 	diagnose.MemoryPressure: "net.ipv4.tcp_mem is shared by all connections of the machine and counts pages: raising it is for its administrator to decide. " +
 		"What helps is that, more memory, or fewer connections with smaller buffers.",
 	diagnose.ShortTransfer: "The transfer ends before its window is open. What helps is to keep connections open and use them again, BBR, or several connections.",
-	diagnose.Unknown:       "The evidence does not say what limits, so nothing answers it. What is planned, if anything, lifts limits that would come next.",
+	diagnose.Unknown:       "The evidence does not say what limits, so no change is planned for that. What is planned, if anything, raises limits that would come next.",
 }

@@ -182,7 +182,7 @@ func windowsSend(m *maker, h *host.Facts) *idea {
 	buffer := m.within(h, name, m.static())
 	i := &idea{answers: []string{diagnose.SenderBuffer}, limit: unlimited, after: unlimited}
 	i.Idea = fmt.Sprintf("let a program have %v under way before it waits", buffer)
-	i.Changes = m.change(h, name, number64(buffer), m.whyStatic(buffer)+"; a program that sends in small calls has no more than this under way")
+	i.Changes = m.change(h, name, number64(buffer), m.whyStatic(buffer)+"; a program that sends in small calls has no more than this in flight")
 	i.Risk = risk(h, name)
 	return i
 }

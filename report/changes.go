@@ -111,7 +111,7 @@ func changeSet(w io.Writer, set *change.Set, now time.Time) error {
 		_, err = fmt.Fprintf(w, "  keep it%s: fullbore confirm %s\n", where, set.ID)
 	}
 	if set.Mendable() {
-		_, err = fmt.Fprintf(w, "  mend it: fullbore confirm %s --persist\n", set.ID)
+		_, err = fmt.Fprintf(w, "  restore it: fullbore confirm %s --persist\n", set.ID)
 	}
 	if set.Kept() {
 		_, err = fmt.Fprintf(w, "  undo it%s: fullbore revert %s\n", where, set.ID)

@@ -74,7 +74,7 @@ func (m *metrics) way(r *bulk.Result, d bulk.Direction) {
 		gauge("moved_bytes", "Bytes that the application moved, at the sender and at the receiver.", float64(half.Bytes), "end", half.name)
 		gauge("duration_seconds", "Measured time, at the sender and at the receiver.", half.Elapsed.Seconds(), "end", half.name)
 		if r.Spec.Protocol == bulk.UDP {
-			gauge("datagrams", "Datagrams sent, and those that the receiver knows of.", float64(half.Packets), "end", half.name)
+			gauge("datagrams", "Datagrams sent, and those that the receiver counted.", float64(half.Packets), "end", half.name)
 		}
 	}
 	if sum.Received.Known {
@@ -97,7 +97,7 @@ func (m *metrics) way(r *bulk.Result, d bulk.Direction) {
 		gauge("out_of_order_datagrams", "Datagrams that came after a later one.", float64(sum.OutOfOrder))
 		gauge("jitter_seconds", "Jitter at the receiver as RFC 1889 smooths it, mean of the flows.", sum.Jitter.Seconds())
 		if sum.Received.Packets > 0 {
-			gauge("lost_ratio", "Share of the datagrams that did not come, 0 to 1.", document.LostPercent(sum.Lost, sum.Received.Packets)/100)
+			gauge("lost_ratio", "Share of the datagrams that did not arrive, 0 to 1.", document.LostPercent(sum.Lost, sum.Received.Packets)/100)
 		}
 	}
 }

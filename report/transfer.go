@@ -170,7 +170,7 @@ func way(t *sheet, f *bulk.Figures) {
 		ways = append(ways, fmt.Sprintf("received by %s", path))
 	}
 	if len(ways) > 0 {
-		t.entry("way", strings.Join(ways, ", ")+": less work than an application that copies has")
+		t.entry("way", strings.Join(ways, ", ")+": less work than for an application that copies")
 	}
 	if f.Connection.Note != "" {
 		t.entry("way", f.Connection.Note)

@@ -19,7 +19,7 @@ import (
 func WatchMetrics(w io.Writer, look *flow.Snapshot, shown []flow.Flow, few int) error {
 	m := &metrics{prefix: "fullbore_watch_"}
 	m.gauge("look_timestamp_seconds", "When the flows were looked at.", float64(look.At.UnixMilli())/1000)
-	m.gauge("look_interval_seconds", "Time since the look before, which rates are of.", look.Over.Seconds())
+	m.gauge("look_interval_seconds", "Time since the look before, over which rates are averaged.", look.Over.Seconds())
 	m.gauge("open_flows", "TCP connections of this host that are open, shown or not.", float64(len(look.Flows)))
 	m.gauge("time_wait_flows", "TCP connections that only wait for their end.", float64(look.TimeWait))
 	m.gauge("unattributed_flows", "Flows whose process may not be seen.", float64(look.Hidden))

@@ -119,7 +119,7 @@ func (a *described) hosts(app *app) ([]*host.Facts, error) {
 			return nil, planUsage("%w", err)
 		}
 		plan.AsBooted(h)
-		_, _ = fmt.Fprintf(app.stderr, "%s is taken as it comes. For a host as it is, collect its facts: fullbore facts --for %s\n", h.Name, a.For)
+		_, _ = fmt.Fprintf(app.stderr, "%s is assumed to have its defaults. For a host as it is, collect its facts: fullbore facts --for %s\n", h.Name, a.For)
 		return []*host.Facts{h}, nil
 	}
 	var hosts []*host.Facts
