@@ -1,3 +1,5 @@
+//go:build linux
+
 // Mutants changes one operator, condition or call of a package at a time, and
 // runs the tests that reach it: a change that no test notices survives.
 //
