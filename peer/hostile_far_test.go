@@ -175,10 +175,10 @@ func TestTricklingFarEnd(t *testing.T) {
 		kind error
 		text string
 	}{
-		"facts a byte at a time":    {trickle("{", " ", 50*time.Millisecond), facts, ErrTimeout, "end of its answer"},
-		"a result a byte at a time": {trickle("{", " ", 50*time.Millisecond), conclude, ErrLost, "end of its answer"},
+		"facts a byte at a time":    {trickle("{", " ", 50*time.Millisecond), facts, ErrTimeout, "did not finish its answer"},
+		"a result a byte at a time": {trickle("{", " ", 50*time.Millisecond), conclude, ErrLost, "did not finish its answer"},
 		"nothing behind the header": {trickle("{", " ", time.Minute), conclude, ErrLost, "stopped answering"},
-		"empty blocks, zipped":      {zipped, conclude, ErrLost, "end of its answer"},
+		"empty blocks, zipped":      {zipped, conclude, ErrLost, "did not finish its answer"},
 		"never done":                {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"phase":"running"}`) }, conclude, ErrLost, "did not end the transfer"},
 		"garbage again and again":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `}`) }, conclude, ErrLost, "form this end does not know"},
 	} {
