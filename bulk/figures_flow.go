@@ -69,6 +69,12 @@ const (
 // has says whether the kernel reported the field that ends there.
 func (t *TCPInfo) has(end int) bool { return t.Length >= end }
 
+// HasSndWnd says whether the kernel reported SndWnd, as Linux does since 5.4.
+func (t *TCPInfo) HasSndWnd() bool { return t.has(tcpSndWnd) }
+
+// HasRcvWnd says whether the kernel reported RcvWnd, as Linux does since 6.2.
+func (t *TCPInfo) HasRcvWnd() bool { return t.has(tcpRcvWnd) }
+
 // Measured are the samples of the measured time. The first one is the base that
 // counters are compared with: of the last sample before the measured time and the
 // first one in it, the one nearer to its beginning. It is empty if no

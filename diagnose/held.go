@@ -52,10 +52,7 @@ func (v *view) tellsWindow() bool {
 	return len(v.senders) > 0 && len(v.senders[0].measured) > 0 && tellsWindow(&v.senders[0].last().TCP)
 }
 
-// windowLength is that of a struct tcp_info which has tcpi_snd_wnd (Linux 5.4).
-const windowLength = 232
-
-func tellsWindow(t *bulk.TCPInfo) bool { return t.SndWnd > 0 || t.Length >= windowLength }
+func tellsWindow(t *bulk.TCPInfo) bool { return t.SndWnd > 0 || t.HasSndWnd() }
 
 // windowHeld is the share of the time in which the receiver's window held the
 // sender back. BBR takes what the window lets through for the path's rate and paces

@@ -9,15 +9,12 @@ import (
 
 // What a receiver's samples say of its own window, where the sender is not seen.
 
-// offeredLength is that of a struct tcp_info which has tcpi_rcv_wnd (Linux 6.2).
-const offeredLength = 236
-
 // offered is the window that a receiver last announced to its peer. Kernels before 6.2 do
 // not say, then it is what the buffer has room for. The kernel counts on even where
 // the header has no room to say so much.
 func offered(s *bulk.Sample) float64 {
 	window := float64(s.TCP.RcvWnd)
-	if s.TCP.Length < offeredLength {
+	if !s.TCP.HasRcvWnd() {
 		window = max(0, float64(s.Mem.RecvBuf)*ReceiverShare-float64(s.Unread))
 	}
 	return min(window, float64(largestOffer(&s.TCP)))
@@ -58,7 +55,7 @@ func (v *view) ownWindow() (w ownWindow) {
 	w.size, w.used = v.offered(), v.goodput.BytesIn(v.rtt)
 	w.buffer, w.most = unit.Size(last.Mem.RecvBuf), largestOffer(&last.TCP)
 	w.scaled = last.TCP.Options&bulk.OptWindowScale != 0
-	w.limits = last.TCP.Length >= offeredLength && last.TCP.Options&bulk.OptTimestamps != 0 && last.TCP.RcvRTT > 0 &&
+	w.limits = last.TCP.HasRcvWnd() && last.TCP.Options&bulk.OptTimestamps != 0 && last.TCP.RcvRTT > 0 &&
 		w.size > 0 && float64(w.used) >= 0.8*float64(w.size) && f.growth(offered) <= rise &&
 		v.unread() <= 0.5 && !v.programWindow().limits
 	w.scale = w.size >= w.most

@@ -27,7 +27,7 @@ type Far interface {
 	Addr() netip.AddrPort
 	// Transfer runs one transfer; on an error it returns what was measured so far.
 	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
-	// Facts are the far host's; [peer.ErrForbidden] without its token, with which it would
+	// Facts are the far host's; [peer.ErrMeasuresOnly] without its token, with which it would
 	// do more than measure.
 	Facts(ctx context.Context) (*host.Facts, error)
 }
@@ -135,7 +135,7 @@ func Meet(ctx context.Context, near Near, far Far) (here, there *host.Facts, err
 	switch {
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
-	case errors.Is(err, peer.ErrForbidden):
+	case errors.Is(err, peer.ErrMeasuresOnly):
 		return here, nil, nil
 	case err != nil:
 		return nil, nil, fmt.Errorf("collect facts of the far end: %w", err)

@@ -107,7 +107,7 @@ func TestRunWithoutFacts(t *testing.T) {
 // Why a far end does not tell its facts is said as what it is; only of one that
 // measures for whoever asks, and was asked without its token, none are expected.
 func TestMeet(t *testing.T) {
-	for _, why := range []error{peer.ErrToken, peer.ErrBusy, peer.ErrRefused, peer.ErrUnreachable, context.DeadlineExceeded} {
+	for _, why := range []error{peer.ErrForbidden, peer.ErrToken, peer.ErrTimeout, peer.ErrFailed, peer.ErrBusy, peer.ErrRefused, peer.ErrUnreachable, context.DeadlineExceeded} {
 		far := newFake(t, atOnce(1e6))
 		far.facts = fmt.Errorf("500 Internal Server Error: %w", why)
 		_, _, err := Meet(t.Context(), here, far)

@@ -33,7 +33,7 @@ func newFake(t *testing.T, transfer func(context.Context, bulk.Spec, func(bulk.P
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return &fake{Listener: l, transfer: transfer, facts: fmt.Errorf("without its token: %w", peer.ErrForbidden)}
+	return &fake{Listener: l, transfer: transfer, facts: fmt.Errorf("without its token: %w", peer.ErrMeasuresOnly)}
 }
 
 func (f *fake) Addr() netip.AddrPort { return netip.MustParseAddrPort(f.Listener.Addr().String()) }
