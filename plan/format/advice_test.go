@@ -120,8 +120,9 @@ func TestRaiseUnseen(t *testing.T) {
 		t.Skip("there is no sh")
 	}
 	bin := t.TempDir()
-	stub := "#!/bin/sh\nif [ \"$1\" = -n ]; then printf '%s\\n' \"$NOW\"; else printf '%s\\n' \"$2\"; fi\n"
-	if err := os.WriteFile(filepath.Join(bin, "sysctl"), []byte(stub), 0o755); err != nil {
+	// In place of sysctl, as many values and awks are tried: it prints what it is asked for, or would set.
+	prints := "#!/bin/sh\nif [ \"$1\" = -n ]; then printf '%s\\n' \"$NOW\"; else printf '%s\\n' \"$2\"; fi\n"
+	if err := os.WriteFile(filepath.Join(bin, "sysctl"), []byte(prints), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	awks := 0
