@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fullbore/fullbore/near"
 )
@@ -29,6 +30,9 @@ func Find(name string) (*System, string, error) {
 	squeezed := squeeze(name)
 	if squeezed == "" || len(name) > maxName {
 		return nil, "", fmt.Errorf("a system's name has 1 to %d bytes, not %d", maxName, len(name))
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) && r != '\t' }) {
+		return nil, "", fmt.Errorf("the system's name %q has something in it that cannot be printed", name)
 	}
 	var known []string
 	for _, id := range Systems() {

@@ -56,6 +56,7 @@ func TestFindUnknown(t *testing.T) {
 	for name, says := range map[string]string{
 		"":                                  "1 to 64 bytes, not 0",
 		strings.Repeat("linux", 20):         "1 to 64 bytes, not 100",
+		"linux-6.1.0-\x1e":                  "cannot be printed",
 		"plan9":                             `system "plan9" is not known: there are freebsd, illumos, linux,`,
 		"linnux":                            "(did you mean linux?)",
 		"rehl7":                             "(did you mean rhel7",

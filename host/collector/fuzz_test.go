@@ -158,7 +158,7 @@ func FuzzParsers(f *testing.F) {
 }
 
 func FuzzAssume(f *testing.F) {
-	for _, name := range []string{"solaris10", "Windows Server 2003", "linux2.4", "macosx10.4", "", "linux-6.1.0-18-amd64"} {
+	for _, name := range []string{"solaris10", "Windows Server 2003", "linux2.4", "macosx10.4", "", "linux-6.1.0-18-amd64", "linux-6.1.0-\x1e"} {
 		f.Add(name, int64(1<<30))
 	}
 	f.Fuzz(func(t *testing.T, name string, memory int64) {

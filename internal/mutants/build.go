@@ -34,7 +34,8 @@ var helperText string
 type source struct {
 	path    string // as in ./path
 	dir     string // absolute
-	sum     string // of its sources, tests included
+	sum     string // of its sources, without tests
+	tests   string // the sum of its tests
 	fset    *token.FileSet
 	files   []*ast.File
 	texts   [][]byte
@@ -69,23 +70,24 @@ func load(ctx context.Context, path string) (*source, error) {
 		}
 	}
 	s := &source{path: path, dir: here.Dir, fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
-	sum := sha256.New()
+	sum, tests := sha256.New(), sha256.New()
 	for i, name := range slices.Concat(here.GoFiles, here.TestGoFiles, here.XTestGoFiles) {
 		text, err := os.ReadFile(filepath.Join(here.Dir, name))
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
 		if i >= len(here.GoFiles) {
+			fmt.Fprintf(tests, "%s %d\n%s", name, len(text), text)
 			continue
 		}
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
 		file, err := parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		s.files, s.texts = append(s.files, file), append(s.texts, text)
 	}
-	s.sum = hex.EncodeToString(sum.Sum(nil))
+	s.sum, s.tests = hex.EncodeToString(sum.Sum(nil)), hex.EncodeToString(tests.Sum(nil))
 	checker := types.Config{
 		Importer: importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }),
 		Sizes:    types.SizesFor("gc", runtime.GOARCH),

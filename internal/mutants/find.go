@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // A mutant is one change to a package.
@@ -14,6 +15,7 @@ type mutant struct {
 	ID   int    // from 1
 	At   string // file:line:column
 	What string // the change, such as "< becomes <="
+	Line string // what stands there, without the blanks around it
 }
 
 // An edit replaces length bytes of a file, from the offset on, by text.
@@ -64,7 +66,14 @@ func (f *finder) add(at token.Pos, format string, args ...any) (int, bool) {
 	if f.dropped[fmt.Sprintf("%s:%d", place.Filename, place.Line)] {
 		return 0, false
 	}
-	f.mutants = append(f.mutants, mutant{len(f.mutants) + 1, fmt.Sprintf("%s:%d:%d", place.Filename, place.Line, place.Column), fmt.Sprintf(format, args...)})
+	start, end := f.offset(f.file.LineStart(place.Line)), len(f.text)
+	if place.Line < f.file.LineCount() {
+		end = f.offset(f.file.LineStart(place.Line + 1))
+	}
+	f.mutants = append(f.mutants, mutant{
+		ID: len(f.mutants) + 1, At: fmt.Sprintf("%s:%d:%d", place.Filename, place.Line, place.Column), What: fmt.Sprintf(format, args...),
+		Line: strings.TrimSpace(string(f.text[start:end])),
+	})
 	return len(f.mutants), true
 }
 
@@ -155,6 +164,9 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 			return
 		}
 		f.add(n.OpPos, "%s is negated", n.Op)
+		if f.measured(n) {
+			f.mutants[id-1].What += ofMeasured
+		}
 		call(id, ",", "")
 	case token.LAND, token.LOR:
 		id, ok := 0, false
@@ -272,6 +284,24 @@ func (f *finder) variable(e ast.Expr) bool {
 func (f *finder) plainBool(e ast.Expr) bool {
 	t := f.info.Types[e].Type
 	return t == types.Typ[types.Bool] || t == types.Typ[types.UntypedBool]
+}
+
+// ofMeasured marks a border between two calculated floating-point numbers. That
+// they are equal to the last bit has no meaning that code or a test could hold to.
+const ofMeasured = ", of calculated numbers"
+
+// measured: both sides are floating-point numbers, and neither is a constant.
+func (f *finder) measured(n *ast.BinaryExpr) bool {
+	for _, e := range []ast.Expr{n.X, n.Y} {
+		t := f.info.Types[e].Type
+		if t == nil || !f.variable(e) {
+			return false
+		}
+		if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsFloat == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *finder) numeric(e ast.Expr) bool { return f.variable(e) && f.isNumber(e) }

@@ -3,12 +3,15 @@
 // Mutants changes one operator, condition or call of a package at a time, and
 // runs the tests that reach it: a change that no test notices survives.
 //
-//	go run ./internal/mutants [-j N] [-integration] [-doc FILE] PACKAGE...
+//	go run ./internal/mutants [-j N] [-integration] [-only REGEXP] [-afresh] [-doc FILE] PACKAGE...
 //
 // All changes of a package are compiled into one test binary, and an environment
 // variable picks one: a run costs what its tests cost. What was found is kept in
 // bin/mutants until a source of the package changes, so that a long run can be
-// ended and goes on later.
+// ended and goes on later. When only tests have changed, what they killed before
+// counts as killed, and the others are tried again; -afresh tries all.
+//
+// Survivors that no test can kill are explained in internal/mutants/explained.
 package main
 
 import (
@@ -19,13 +22,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
 type options struct {
 	workers     int
 	integration bool
+	afresh      bool
+	only        *regexp.Regexp // of a mutant's file:line:column
+	explained   string         // where explanations lie
 	doc         string
 	keep        string // where results lie
 }
@@ -34,11 +42,17 @@ func main() {
 	var o options
 	flag.IntVar(&o.workers, "j", runtime.NumCPU(), "run the tests of so many mutants at a time")
 	flag.BoolVar(&o.integration, "integration", false, "what unit tests do not notice may be noticed by a TestIntegration…, too; one mutant at a time, as those measure")
+	flag.BoolVar(&o.afresh, "afresh", false, "forget what was found before")
+	only := flag.String("only", "", "try only mutants whose `file:line:column` matches the regular expression")
+	flag.StringVar(&o.explained, "explained", filepath.Join("internal", "mutants", "explained"), "read explanations of survivors in `dir`")
 	flag.StringVar(&o.doc, "doc", "docs/mutants.md", "write the table of all packages that have results to `file`")
 	flag.StringVar(&o.keep, "keep", filepath.Join("bin", "mutants"), "keep results in `dir`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, &o, flag.Args())
+	var err error
+	if o.only, err = regexp.Compile(*only); err == nil {
+		err = run(ctx, &o, flag.Args())
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -77,13 +91,13 @@ func examine(ctx context.Context, o *options, pkg string) error {
 	if err := p.build(ctx, dir); err != nil {
 		return err
 	}
-	kept, err := open(o.keep, p)
+	kept, err := open(o, p)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
 	fmt.Printf("%s: %d mutants, %d of them known\n", pkg, len(p.mutants), len(kept.known))
-	if len(kept.known) == len(p.mutants) && !o.integration {
+	if !slices.ContainsFunc(p.mutants, func(m mutant) bool { return o.wants(m, kept.known[m.ID]) }) {
 		return nil
 	}
 	tests, err := p.reach(ctx, o)
@@ -91,4 +105,9 @@ func examine(ctx context.Context, o *options, pkg string) error {
 		return err
 	}
 	return p.try(ctx, o, tests, kept)
+}
+
+// wants says whether a mutant is to be tried, of which an outcome may be known.
+func (o *options) wants(m mutant, known string) bool {
+	return o.only.MatchString(m.At) && (known == "" || o.integration && (known == survived || known == missed))
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -12,34 +11,53 @@ import (
 	"strings"
 )
 
-// results of a package lie in a file: its first line is the sum of the sources
-// that they hold for and how many mutants there are, each other one a mutant's ID, its outcome, place and change.
+// results of a package lie in a file: its first line is the package, the sums of
+// the sources and of the tests that they hold for and how many mutants there are,
+// each other one a mutant's ID, its outcome, place, change and line.
 type results struct {
 	*os.File
 	known map[int]string // outcome by ID
 }
 
-func open(dir string, s *source) (*results, error) {
-	name := filepath.Join(dir, strings.ReplaceAll(s.path, "/", "-")+".txt")
-	r := &results{known: map[int]string{}}
-	head := fmt.Sprintf("%s %s %d\n", s.path, s.sum, len(s.mutants))
+func open(o *options, s *source) (*results, error) {
+	name := filepath.Join(o.keep, strings.ReplaceAll(s.path, "/", "-")+".txt")
+	head := fmt.Sprintf("%s %s %s %d\n", s.path, s.sum, s.tests, len(s.mutants))
+	var kept []finding
 	old, err := os.ReadFile(name)
-	if err == nil && strings.HasPrefix(string(old), head) {
-		for _, f := range found(string(old)) {
-			r.known[f.ID] = f.outcome
-		}
-		r.File, err = os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-		return r, err
+	if err == nil && !o.afresh {
+		kept = stillHold(string(old), s)
 	}
+	r := &results{known: map[int]string{}}
 	if r.File, err = os.Create(name); err != nil {
 		return nil, err
 	}
-	_, err = r.WriteString(head)
-	return r, err
+	if _, err := r.WriteString(head); err != nil {
+		return nil, err
+	}
+	for _, f := range kept {
+		r.known[f.ID] = f.outcome
+		if err := r.add(f.mutant, f.outcome); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// stillHold gives the findings that hold for a package as it is now: all where
+// nothing has changed, those of killed mutants where only tests have, else none.
+func stillHold(old string, s *source) []finding {
+	var path, sum, tests string
+	var mutants int
+	if _, err := fmt.Sscan(old, &path, &sum, &tests, &mutants); err != nil || path != s.path || sum != s.sum || mutants != len(s.mutants) {
+		return nil
+	}
+	return slices.DeleteFunc(found(old), func(f finding) bool {
+		return tests != s.tests && (f.outcome == survived || f.outcome == missed)
+	})
 }
 
 func (r *results) add(m mutant, outcome string) error {
-	_, err := fmt.Fprintf(r, "%d\t%s\t%s\t%s\n", m.ID, outcome, m.At, m.What)
+	_, err := fmt.Fprintf(r, "%d\t%s\t%s\t%s\t%s\n", m.ID, outcome, m.At, m.What, strings.ReplaceAll(m.Line, "\t", " "))
 	return err
 }
 
@@ -55,10 +73,10 @@ func found(text string) []finding {
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		var f finding
-		if _, err := fmt.Sscan(fields[0], &f.ID); err != nil || len(fields) != 4 || !strings.HasSuffix(line, "\n") {
+		if _, err := fmt.Sscan(fields[0], &f.ID); err != nil || len(fields) != 5 || !strings.HasSuffix(line, "\n") {
 			continue
 		}
-		f.outcome, f.At, f.What = fields[1], fields[2], fields[3]
+		f.outcome, f.At, f.What, f.Line = fields[1], fields[2], fields[3], fields[4]
 		last[f.ID] = f
 	}
 	var all []finding
@@ -67,60 +85,4 @@ func found(text string) []finding {
 	}
 	slices.SortFunc(all, func(a, b finding) int { return cmp.Compare(a.ID, b.ID) })
 	return all
-}
-
-// The generated parts of the document stand between these and the next heading.
-const (
-	tableMark    = "<!-- internal/mutants writes from here to the end -->\n"
-	survivedMark = "\n## Survivors\n\n"
-)
-
-// writeDoc writes the table of all packages and the list of survivors.
-func writeDoc(o *options) error {
-	old, err := os.ReadFile(o.doc)
-	if err != nil {
-		return err
-	}
-	intro, _, ok := bytes.Cut(old, []byte(tableMark))
-	if !ok {
-		return fmt.Errorf("%s: no line %q", o.doc, strings.TrimSpace(tableMark))
-	}
-	files, err := filepath.Glob(filepath.Join(o.keep, "*.txt"))
-	if err != nil {
-		return err
-	}
-	var table, survivors strings.Builder
-	table.WriteString("\n| package | mutants | killed | timed out | survived | not reached | killed or timed out |\n|---|---|---|---|---|---|---|\n")
-	total := map[string]int{}
-	row := func(name string, n map[string]int) {
-		all := n[killed] + n[timedOut] + n[survived] + n[missed]
-		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d | %d | %.1f %% |\n", name, all, n[killed], n[timedOut], n[survived], n[missed], 100*float64(n[killed]+n[timedOut])/float64(max(all, 1)))
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		var path, sum string
-		var mutants int
-		if _, err := fmt.Sscan(string(text), &path, &sum, &mutants); err != nil {
-			return fmt.Errorf("%s: %w: remove it", file, err)
-		}
-		count := map[string]int{}
-		fmt.Fprintf(&survivors, "\n%s:\n\n", path)
-		for _, f := range found(string(text)) {
-			count[f.outcome]++
-			total[f.outcome]++
-			if f.outcome == survived || f.outcome == missed {
-				fmt.Fprintf(&survivors, "- %s/%s: %s (%s)\n", path, f.At, f.What, f.outcome)
-			}
-		}
-		name := path
-		if tried := count[killed] + count[timedOut] + count[survived] + count[missed]; tried < mutants {
-			name = fmt.Sprintf("%s (so far, of %d)", path, mutants)
-		}
-		row(name, count)
-	}
-	row("all", total)
-	return os.WriteFile(o.doc, []byte(string(intro)+tableMark+table.String()+survivedMark+strings.TrimPrefix(survivors.String(), "\n")), 0o644)
 }

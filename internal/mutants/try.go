@@ -137,8 +137,7 @@ func (s *source) try(ctx context.Context, o *options, tests []test, kept *result
 		})
 	}
 	for _, m := range s.mutants {
-		known := kept.known[m.ID]
-		if known == "" || o.integration && (known == survived || known == missed) {
+		if o.wants(m, kept.known[m.ID]) {
 			jobs <- m
 		}
 	}

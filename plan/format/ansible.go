@@ -74,7 +74,7 @@ func (s *sheet) play(undo bool, how ...string) string {
 // for one host, so that there is none that it falls back on.
 func (s *sheet) pattern() string {
 	name := s.host.Name
-	if name == "" || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") || name == "all" || name == "ungrouped" {
+	if name == "" || len(name) > maxInstance || !isSafe(name) || strings.ContainsAny(name, "/:") || strings.HasPrefix(name, "-") || name == "all" || name == "ungrouped" {
 		return `"{{ fullbore_host }}" # no inventory has the plan's name of it: say which with -e fullbore_host=NAME`
 	}
 	return ansibleText(name)

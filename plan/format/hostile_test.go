@@ -139,7 +139,7 @@ func TestPattern(t *testing.T) {
 	const ask = `"{{ fullbore_host }}"`
 	for name, want := range map[string]string{
 		"host-a": "host-a", "192.0.2.1": "!unsafe '192.0.2.1'", "no": "!unsafe 'no'",
-		"": ask, "all": ask, "{{ x }}": ask, "all:!b": ask, "a\nb": ask, "-x": ask, "'": ask, "~x": ask, "a,b": ask, "fd00::1": ask, "ungrouped": ask,
+		"": ask, "all": ask, "{{ x }}": ask, "all:!b": ask, "a\nb": ask, "-x": ask, "'": ask, "~x": ask, "a,b": ask, strings.Repeat("x", 256): ask, "fd00::1": ask, "ungrouped": ask,
 	} {
 		got := (&sheet{host: &host.Facts{Name: name}}).pattern()
 		got, _, _ = strings.Cut(got, " #")
