@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,7 +131,10 @@ func TestPutBack(t *testing.T) {
 	wantValue(t, w, rmem, "4096 131072 6291456")
 
 	all := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	w.tunables[idle] = "1" // back already
+	m.knobs = stuck{w, idle}
 	must(t, m.PutBack(t.Context(), all))
+	m.knobs = w
 	wantValue(t, w, idle, "1")
 	must(t, m.Confirm(t.Context(), all, true))
 	if set := get(t, m, all); set.State != Reverted || w.dropIn(t) != "" {
@@ -200,8 +205,8 @@ func TestHeldByAnotherSet(t *testing.T) {
 		must(t, err)
 		wantValue(t, w, rmem, biggest)
 		wantValue(t, w, wmem, "4096 16384 4194304")
-		if set.State != Reverted {
-			t.Errorf("state %s, note %q", set.State, set.Note)
+		if set.State != Reverted || set.Note != "on request" || set.Values[0].State != Reverted || set.Values[1].State != Reverted {
+			t.Errorf("state %s, note %q, values %+v", set.State, set.Note, set.Values)
 		}
 		_, err = m.Revert(t.Context(), over)
 		must(t, err)
@@ -254,6 +259,115 @@ func TestSomeoneElse(t *testing.T) {
 	wantValue(t, w, congestion, "cubic")
 	if set.State != Lost || !strings.Contains(set.Note, rmem) {
 		t.Errorf("state %s, note %q", set.State, set.Note)
+	}
+}
+
+// What was lost to someone else stays theirs, also when it is as the set had it again.
+func TestLostStaysLost(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	for _, theirs := range []string{"1 2 3", bigger} {
+		w.tunables[rmem] = theirs
+		wantErr(t, m.PutBack(t.Context(), id, rmem), ErrLost, rmem)
+		wantErr(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}}), ErrLost, theirs)
+		wantValue(t, w, rmem, theirs)
+	}
+	if set := get(t, m, id); set.State != Live || set.value(rmem).State != Lost || set.value(idle).State != Live {
+		t.Errorf("state %s, values %+v", set.State, set.Values)
+	}
+	set, err := m.Revert(t.Context(), id)
+	must(t, err)
+	wantValue(t, w, rmem, bigger)
+	wantValue(t, w, idle, "1")
+	if set.State != Lost {
+		t.Errorf("state %s", set.State)
+	}
+}
+
+// Of an Apply that fails nothing stays: what it had touched is put back, in the
+// opposite order, and the set is as it was.
+func TestApplyFailsWhole(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	before, values := get(t, m, id), w.values()
+	m.knobs = stuck{w, congestion}
+	if err := m.Apply(t.Context(), id, []Setting{{rmem, biggest}, {idle, "0"}, {congestion, "bbr"}}); err == nil || err.Error() != errFault.Error() {
+		t.Errorf("error is %v, want %v and nothing else", err, errFault)
+	}
+	if diff := cmp.Diff(values, w.values()); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+	m.knobs = w
+	if diff := cmp.Diff(before, get(t, m, id)); diff != "" {
+		t.Errorf("the set (-before +after):\n%s", diff)
+	}
+}
+
+// Where that fails too, the deadline brings it back.
+func TestApplyFailsAndCannotPutBack(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	id := begin(t, m, Setting{rmem, bigger})
+	m.knobs = &failing{w, 1} // it sets rmem, then nothing any more
+	wantErr(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}, {idle, "0"}}), errFault, "put back "+rmem)
+	wantValue(t, w, rmem, biggest)
+	m.knobs = w
+	w.now = w.now.Add(minute)
+	must(t, m.Expire(t.Context()))
+	if diff := cmp.Diff(initial, w.values()); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// failing is a world whose tunables can be set so many times more.
+type failing struct {
+	*world
+	left int
+}
+
+func (f *failing) Set(name, value string) error {
+	if f.left--; f.left < 0 {
+		return errFault
+	}
+	return f.world.Set(name, value)
+}
+
+// A journal that cannot be written after the values were set: they are put back at
+// once if it can be written again, and else at the deadline.
+func TestApplyCannotBeWrittenDown(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fails []int // writes of this call
+		left  string
+	}{
+		{"for a moment", []int{2}, bigger},
+		{"for good", []int{2, 3, 4, 5}, biggest},
+		{"from the first on", []int{1, 2, 3}, bigger},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t.TempDir())
+			m := w.manager(t)
+			initial := w.values()
+			id := begin(t, m, Setting{rmem, bigger})
+			written, n := m.write, 0
+			m.write = func(path string, data []byte) error {
+				if n++; slices.Contains(tc.fails, n) {
+					return syscall.ENOSPC
+				}
+				return written(path, data)
+			}
+			wantErr(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}}), syscall.ENOSPC, "write journal")
+			wantValue(t, w, rmem, tc.left)
+			m.write = written
+			w.now = w.now.Add(minute)
+			must(t, m.Expire(t.Context()))
+			if diff := cmp.Diff(initial, w.values()); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -366,8 +480,10 @@ func TestBeginRefuses(t *testing.T) {
 		_, err := m.Begin(t.Context(), "test", within)
 		wantErr(t, err, ErrRefused, "confirmed within")
 	}
-	_, err := m.Begin(t.Context(), strings.Repeat("x", 1000), minute)
+	_, err := m.Begin(t.Context(), strings.Repeat("x", maxReason+1), minute)
 	wantErr(t, err, ErrRefused, "too long")
+	_, err = m.Begin(t.Context(), strings.Repeat("x", maxReason), maxWithin) // all that is allowed
+	must(t, err)
 }
 
 func TestLockNamesItsHolder(t *testing.T) {
@@ -387,6 +503,18 @@ func TestLockNamesItsHolder(t *testing.T) {
 	wantValue(t, w, rmem, "4096 131072 6291456")
 }
 
+// A holder that has not written its name is another process.
+func TestLockOfANamelessHolder(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m)
+	unlock, err := lock(t.Context(), w.dir, 0)
+	must(t, err)
+	defer unlock()
+	must(t, os.Truncate(lockPath(w.dir), 0))
+	wantErr(t, m.Renew(t.Context(), id), ErrRefused, "another process is changing tunables")
+}
+
 // Whoever may hold the lock can keep every set from being reverted.
 func TestLockIsForTheOwnerOnly(t *testing.T) {
 	w := newWorld(t.TempDir())
@@ -396,6 +524,36 @@ func TestLockIsForTheOwnerOnly(t *testing.T) {
 	must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v", info.Mode())
+	}
+}
+
+// What a process left behind that died at writing is removed by the next command;
+// what else lies there stays, and is no change set.
+func TestLeftovers(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m)
+	journal := journalPath(w.dir, id)
+	left := []string{beside(journal), beside(filepath.Join(w.root, sysctlFile)), beside(filepath.Join(w.root, udevFile))}
+	others := []string{filepath.Join(w.dir, "notes.json"), strings.TrimSuffix(journal, ".json"), journal + ".bak"}
+	for _, path := range slices.Concat(left, others) {
+		write(t, path, "{")
+	}
+	must(t, m.Renew(t.Context(), id))
+	for _, path := range left {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there (%v)", path, err)
+		}
+	}
+	for _, path := range others {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	sets, err := m.List(t.Context())
+	must(t, err)
+	if len(sets) != 1 || sets[0].ID != id || sets[0].Trouble != "" {
+		t.Errorf("sets: %+v", sets)
 	}
 }
 

@@ -69,7 +69,7 @@ func (l *ledger) persistLater(set *Set) error {
 // settle compares an open set with the host: values that someone else has changed
 // since are lost. A set with nothing left is closed.
 func (l *ledger) settle(set *Set) error {
-	kept := 0
+	kept := false
 	var lost []string
 	for i := range set.Values {
 		v := &set.Values[i]
@@ -84,7 +84,7 @@ func (l *ledger) settle(set *Set) error {
 				return err
 			}
 			if err == nil && now == v.New {
-				kept++
+				kept = true
 				continue
 			}
 			v.State = Lost
@@ -94,7 +94,7 @@ func (l *ledger) settle(set *Set) error {
 	if len(lost) > 0 {
 		set.Note = sentence(set.Note, strings.Join(lost, ", ")+" was changed by someone else since, and is not kept")
 	}
-	if kept == 0 {
+	if !kept {
 		set.State, set.Deadline = Reverted, zero
 		if len(lost) > 0 {
 			set.State = Lost

@@ -35,7 +35,7 @@ type dropIn struct {
 // dropIns are all of them, in the order in which they are written.
 var dropIns = []dropIn{
 	{sysctlFile, sysctlLine, sysctlForm},
-	{udevFile, udevLine, udevForm},
+	{udevFile, udevRule, udevForm},
 }
 
 func sysctlLine(v *Value) string {
@@ -50,13 +50,6 @@ func sysctlForm(line string) string {
 		return fmt.Sprint(a.Key, " ", a.Negative, " ", a.Value)
 	}
 	return ""
-}
-
-func udevLine(v *Value) string {
-	if homeOf(v.Tunable) != tunable.InUdev {
-		return ""
-	}
-	return udevRule(v)
 }
 
 func udevForm(line string) string {

@@ -2,8 +2,13 @@ package change
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +28,12 @@ func journalled() *Set {
 		Created:  time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC),
 		Deadline: time.Date(2026, 11, 20, 12, 1, 0, 5, time.UTC), Within: time.Minute,
 		BootID: "boot", Namespace: "net:cookie:1",
-		Values: []Value{{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: Applying, Prior: "1 2 3"}},
+		Values: []Value{
+			{Tunable: "net.ipv4.tcp_rmem", Old: "1 2 3", New: "1 2 4", State: Applying, Prior: "1 2 3"},
+			{Tunable: "net.ipv4.tcp_wmem", Old: "1 2 3", New: "1 2 4", State: Live},
+			{Tunable: "link.mtu@eth0", Old: "1500", New: "9000", State: Live, Device: &Device{Index: 2, MAC: "02:00:00:00:00:01"}},
+			{Tunable: "link.mtu@tun0", Old: "1500", New: "9000", State: Live, Device: &Device{Index: 3}}, // it has no hardware address
+		},
 	}
 }
 
@@ -41,6 +51,7 @@ func TestJournalKeepsASet(t *testing.T) {
 }
 
 func TestJournalRefuses(t *testing.T) {
+	const within = `"confirm_within_ns": 60000000000`
 	good, err := encode(journalled())
 	must(t, err)
 	for _, tc := range []struct{ name, from, to, says string }{
@@ -50,7 +61,15 @@ func TestJournalRefuses(t *testing.T) {
 		{"another version", schema, "fullbore/change/2", "schema"},
 		{"an empty value", `"old": "1 2 3"`, `"old": ""`, "missing"},
 		{"something after", "\n}\n", "\n}\n{}", "follows"},
-		{"an odd deadline", `"confirm_within_ns": 60000000000`, `"confirm_within_ns": -1`, "without a call"},
+		{"an odd deadline", within, `"confirm_within_ns": -1`, "without a call"},
+		{"a week and more", within, fmt.Sprintf(`"confirm_within_ns": %d`, maxWithin+1), "without a call"},
+		{"a tunable without a name", `"tunable": "net.ipv4.tcp_rmem"`, `"tunable": ""`, "has no name"},
+		{"a tunable that is there twice", `"tunable": "net.ipv4.tcp_wmem"`, `"tunable": "net.ipv4.tcp_rmem"`, "there twice"},
+		{"no new value", `"new": "1 2 4"`, `"new": ""`, "missing"},
+		{"what only List has", `"prior": "1 2 3"`, `"now": "1 2 3"`, "one too many"},
+		{"what only List says", `"prior": "1 2 3"`, `"drift": "1 2 3"`, "one too many"},
+		{"a value of no known state", `"state": "live"`, `"state": "planned"`, "unknown"},
+		{"what udev would carry out", "02:00:00:00:00:01", `\", RUN+=\"x`, "not a hardware address"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text := strings.Replace(string(good), tc.from, tc.to, 1)
@@ -61,6 +80,73 @@ func TestJournalRefuses(t *testing.T) {
 				t.Errorf("error is %v, want one that says %q", err, tc.says)
 			}
 		})
+	}
+}
+
+// All that a set may be is read: also one that is due at once, or in a week.
+func TestJournalTakesTheLimits(t *testing.T) {
+	for _, within := range []time.Duration{0, maxWithin} {
+		set := journalled()
+		set.Within = within
+		text, err := encode(set)
+		must(t, err)
+		if _, err := decode(text); err != nil {
+			t.Errorf("within %v: %v", within, err)
+		}
+	}
+	text, err := encode(journalled())
+	must(t, err)
+	path := filepath.Join(t.TempDir(), journalled().ID+".json")
+	must(t, os.WriteFile(path, append(text, bytes.Repeat([]byte(" "), maxJournal-len(text))...), 0o644))
+	if _, err := readSet(filepath.Dir(path), journalled().ID); err != nil {
+		t.Error("the longest journal: ", err)
+	}
+}
+
+// A file is replaced whole, or the error says why not, and nothing is left beside it.
+func TestWriteDurably(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "directory")
+	must(t, os.MkdirAll(filepath.Join(blocked, "x"), 0o755))
+	for path, want := range map[string]error{
+		filepath.Join(dir, "file"):          nil,
+		blocked:                             fs.ErrExist,
+		filepath.Join(dir, "none", "file"):  fs.ErrNotExist,
+		filepath.Join(dir, "drafted", "it"): fs.ErrExist,
+	} {
+		if path == filepath.Join(dir, "drafted", "it") {
+			must(t, os.MkdirAll(beside(path), 0o755))
+			want = syscall.EISDIR
+		}
+		if err := writeDurably(path, []byte("text")); !errors.Is(err, want) {
+			t.Errorf("%s: error is %v, want %v", path, err, want)
+		}
+		if text, err := os.ReadFile(path); (err == nil && string(text) == "text") != (want == nil) {
+			t.Errorf("%s: %q (%v)", path, text, err)
+		}
+	}
+	if _, err := os.Lstat(beside(blocked)); !os.IsNotExist(err) {
+		t.Errorf("what was written beside it is left (%v)", err)
+	}
+	if err := syncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// Directories are made with those above them; where a file stands, the error says so.
+func TestMakeDir(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		must(t, makeDir(filepath.Join(dir, "a", "b", "c")))
+	}
+	if info, err := os.Stat(filepath.Join(dir, "a", "b", "c")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", info, err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	for _, path := range []string{"file", "file/below"} {
+		if err := makeDir(filepath.Join(dir, path)); !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s: error is %v", path, err)
+		}
 	}
 }
 

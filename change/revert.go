@@ -83,10 +83,11 @@ func (l *ledger) overdue(set *Set) bool {
 	return set.Open() && (l.late(set) || set.State == Applying || set.Persist)
 }
 
-// close reverts a set that is overdue; of one whose persisting was cut short
-// only that, since it is in time for another call.
+// close reverts a set that is overdue. One that is in time, and whole, is so
+// because its persisting was cut short: only that is taken back, and another call
+// may come.
 func (l *ledger) close(set *Set) error {
-	if set.Open() && set.Persist && set.State != Applying && !l.late(set) {
+	if set.State != Applying && !l.late(set) {
 		set.Persist = false
 		if err := l.withdraw(); err != nil {
 			return err // the journal still says that it is to be done

@@ -44,11 +44,7 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 		if !open {
 			return err
 		}
-		if err == nil {
-			pause = watchEvery
-		} else {
-			pause = min(2*pause, watchRetry)
-		}
+		pause = nextPause(pause, err)
 		select {
 		case <-time.After(pause):
 		case <-gone:
@@ -58,6 +54,14 @@ func (m *Manager) Watch(ctx context.Context, id string, owner io.Reader, ready i
 			return err
 		}
 	}
+}
+
+// nextPause is how long to wait before the journal is looked at again.
+func nextPause(pause time.Duration, err error) time.Duration {
+	if err == nil {
+		return watchEvery
+	}
+	return min(2*pause, watchRetry)
 }
 
 // stopwatch times a set's deadline on a clock that cannot be set: the deadline in
