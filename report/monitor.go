@@ -90,13 +90,14 @@ func (s smoothed) rate() unit.Rate {
 type moving struct {
 	w     *os.File
 	phase string
+	named bool // the phase stands above its results
 	rates []float64
 	drawn time.Time
 	now   smoothed
 }
 
 func (m *moving) Phase(text string) {
-	m.phase, m.rates, m.now = text, nil, nil
+	m.phase, m.named, m.rates, m.now = text, false, nil, nil
 	m.draw()
 }
 
@@ -119,7 +120,12 @@ func (m *moving) Progress(p bulk.Progress) {
 }
 
 func (m *moving) Result(text string) {
-	_, _ = fmt.Fprintf(m.w, "\r\x1b[K\x1b[1m%s\x1b[0m\n    %s\n", m.fit(m.phase, 0), text)
+	_, _ = fmt.Fprint(m.w, "\r\x1b[K")
+	if !m.named {
+		_, _ = fmt.Fprintf(m.w, "\x1b[1m%s\x1b[0m\n", m.fit(m.phase, 0))
+	}
+	m.named, m.rates, m.now = true, nil, nil
+	_, _ = fmt.Fprintf(m.w, "    %s\n", text)
 }
 
 func (m *moving) End() { _, _ = fmt.Fprint(m.w, "\r\x1b[K") }

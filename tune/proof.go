@@ -26,13 +26,15 @@ const (
 	mostPairs = 30
 	// firstMost is how many pairs the first look may wait for.
 	firstMost = 8
+	// trimmedPairs are enough to leave outliers out ([stat.PairedAt]).
+	trimmedPairs = 6
 	// provingShare of what is left once the path is measured is for the proof, and
 	// needingShare for leaving out each change once.
 	provingShare, needingShare = 0.4, 0.2
 	// confidence of the interval, and of the decision.
 	confidence = 0.95
-	// sureAtOnce is the confidence with which the first pairs must show the gain for the
-	// proof to end there. It is higher than confidence, since there is a second look.
+	// sureAtOnce is the confidence with which a look must show the gain for the proof to
+	// end there. It is higher than confidence, since there are up to three looks.
 	sureAtOnce = 0.98
 )
 
@@ -50,12 +52,13 @@ func (t *tuning) keepBack() {
 // the candidate to keep: what is not proven is put back.
 //
 // No run counts that was made to choose: the best of several is better by chance
-// too (the winner's curse). How many pairs there are is fixed before the first of
+// too (the winner's curse). The number of pairs is fixed before the first of
 // them, from the scatter of all runs until then and from what is left of the
-// budget, so the interval does not depend on the runs it is made from (C. Stein, "A two-sample test for
-// a linear hypothesis whose power is independent of the variance", Annals of
-// Mathematical Statistics 16, 1945). If those do not show a gain, all that is left
-// is spent on more, as one run in twenty is an outlier; then all pairs count.
+// budget, so that the interval does not depend on the runs it is made from (C.
+// Stein, "A two-sample test for a linear hypothesis whose power is independent of
+// the variance", Annals of Mathematical Statistics 16, 1945). One run in twenty is
+// an outlier: if those pairs do not show a gain, as many again and at least
+// trimmedPairs are looked at, and then all that the budget holds. All pairs count.
 func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate, err error) {
 	t.fill(t.baseline, t.baseline)
 	if len(best.config) == 0 {
@@ -69,7 +72,7 @@ func (t *tuning) prove(ctx context.Context, best *candidate) (proven *candidate,
 	most := min(mostPairs, int((t.meter.Left()-t.meter.Cost(0, 0)+t.meter.Expect(0, 0))/pair))
 	first := min(most, t.firstPairs(best))
 	t.o.Watch.Phase("measure before and after again, alternately, until the gain is certain")
-	for _, upTo := range []int{first, most} {
+	for _, upTo := range []int{first, min(most, max(2*first, trimmedPairs)), most} {
 		err := t.pairs(ctx, before, after, ofBefore, ofAfter, upTo)
 		if after.failed != nil && errors.Is(err, errTransfer) {
 			return t.unproven(best, "with this change the transfer failed: "+err.Error()), nil
@@ -116,6 +119,9 @@ func (t *tuning) pairs(ctx context.Context, before, after *candidate, ofBefore, 
 		if err := t.measure(ctx, next, spend); err != nil {
 			next.failed = err
 			return err
+		}
+		if n := len(before.readings); n == len(after.readings) {
+			t.o.Watch.Result(fmt.Sprintf("pair %d: %s -> %s", n, before.readings[n-1].goodput, after.readings[n-1].goodput))
 		}
 	}
 	return nil
