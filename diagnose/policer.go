@@ -20,7 +20,11 @@ func policer(v *view) *Finding {
 	limit := v.floor()
 	ceiling := max(v.goodput, slices.Max(tried.reached))
 	same := float64(ceiling) < 1.5*float64(slices.Min(tried.reached))
-	if streams := v.trial(TrialStreams); v.burstLoss() > notableBurst && (streams == nil || streams.goodput < 2*v.goodput) {
+	streams := v.trial(TrialStreams)
+	if streams != nil && len(tried.reached) == 1 {
+		same = same && streams.goodput < 2*v.goodput // with losses that are random, n flows get n times as much
+	}
+	if v.burstLoss() > notableBurst && (streams == nil || streams.goodput < 2*v.goodput) {
 		same = true // a bucket that is short for a loss-based sender gives it less
 	}
 	if !same || float64(ceiling) > falls*float64(limit) {
