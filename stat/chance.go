@@ -12,10 +12,6 @@ import (
 // R. Whitney. An outlier moves it little, however far off it is. Equal
 // runs count for neither side. It is 1 if a side has no runs.
 func Ranked(before, after []float64) float64 {
-	n, m := len(before), len(after)
-	if n == 0 || m == 0 {
-		return 1
-	}
 	above := 0
 	for _, b := range after {
 		for _, a := range before {
@@ -24,7 +20,7 @@ func Ranked(before, after []float64) float64 {
 			}
 		}
 	}
-	counts := deals(n, m)
+	counts := deals(len(before), len(after))
 	all, high := 0.0, 0.0
 	for u, ways := range counts {
 		all += ways
@@ -90,7 +86,7 @@ func Gathered(runs []float64) []float64 {
 // It is 1 where nothing can be said: without events, or without tries.
 func Rarer(events, tries, eventsThen, triesThen float64) float64 {
 	n, k := math.Round(max(0, events)+max(0, eventsThen)), math.Round(max(0, eventsThen))
-	if !(n > 0 && tries > 0 && triesThen > 0) || math.IsInf(n+tries+triesThen, 0) {
+	if !(tries > 0 && triesThen > 0 && n+tries+triesThen < math.Inf(1)) { // also NaN
 		return 1
 	}
 	share := triesThen / (tries + triesThen)

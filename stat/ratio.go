@@ -109,10 +109,7 @@ func ratio(confidence float64, before, after []float64, trim func(n int) int) Ef
 func effect(confidence, mean, variance, df float64) Effect {
 	half := math.Inf(1)
 	if df > 0 {
-		half = math.Sqrt(variance)
-		if half > 0 {
-			half *= studentT(df, confidence)
-		}
+		half = math.Sqrt(variance) * studentT(df, confidence)
 	}
 	return Effect{Gain: factor(mean), Low: factor(mean - half), High: factor(mean + half)}
 }
@@ -193,10 +190,9 @@ const enough = 0.6
 // logarithm, where the logarithm of a run has the standard deviation scatter: enough
 // that half the interval is 0.6 of the gain, and between least and most.
 func PairsFor(gain, scatter, confidence float64, least, most int) int {
-	for n := least; n < most; n++ {
-		if studentT(float64(n-1), confidence)*scatter*math.Sqrt2/math.Sqrt(float64(n)) <= enough*math.Abs(gain) {
-			return n
-		}
+	n := least
+	for n < most && !(studentT(float64(n-1), confidence)*scatter*math.Sqrt2/math.Sqrt(float64(n)) <= enough*math.Abs(gain)) {
+		n++
 	}
-	return most
+	return n
 }

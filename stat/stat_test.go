@@ -75,6 +75,8 @@ func TestDecide(t *testing.T) {
 		before, after []float64
 		want          Decision
 	}{
+		{"surely less, but too little to matter", []float64{1000, 1001, 1000}, []float64{990, 991, 990}, Same},
+		{"surely more, but perhaps too little", []float64{100, 100, 100, 100, 100}, []float64{102, 103, 104, 101, 102}, Undecided},
 		{"140 times as much", []float64{4.0, 4.1}, []float64{530, 560}, Better},
 		{"half", []float64{100, 101, 99}, []float64{50, 51, 52}, Worse},
 		{"the same", []float64{940, 941, 939}, []float64{940, 941, 940}, Same},
@@ -90,6 +92,58 @@ func TestDecide(t *testing.T) {
 		if got, effect := Decide(c.before, c.after, 0.03, 0.02); got != c.want {
 			t.Errorf("%s: %s (%+v), want %s", c.name, got, effect, c.want)
 		}
+	}
+}
+
+// The gain counts from the smallest effect on that matters, in either direction.
+func TestDecideReachesTheSmallestEffect(t *testing.T) {
+	tried := 0
+	for rate := 51.0; rate < 100; rate++ {
+		before, after := []float64{rate, rate}, []float64{100, 100}
+		_, e := Decide(before, after, 0, 0.02)
+		margin := e.Gain - 1
+		if d, _ := Decide(before, after, margin, 0.02); d != Better {
+			t.Errorf("%v times as much, and from there on it matters: %s", e.Gain, d)
+		}
+		if d, _ := Decide(before, after, margin+1e-9, 0.02); d == Better {
+			t.Errorf("%v times as much, and from a little more on it matters: %s", e.Gain, d)
+		}
+		_, e = Decide(after, before, 0, 0.02)
+		if margin = 1/e.Gain - 1; 1/(1+margin) != e.Gain {
+			continue // rounded
+		}
+		tried++
+		if d, _ := Decide(after, before, margin, 0.02); d != Worse {
+			t.Errorf("%v times as much, and from there on it matters: %s", e.Gain, d)
+		}
+	}
+	if tried == 0 {
+		t.Error("no loss has a factor that can be written without rounding")
+	}
+}
+
+// Where any effect matters, however small, runs that do not differ at all are neither
+// better nor worse, and no number of them shows that they are the same.
+func TestDecideNoDifference(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		runs := slices.Repeat([]float64{100}, n)
+		if d, e := Decide(runs, runs, 0, 0.05); d != Undecided {
+			t.Errorf("%d runs a side: %s (%+v)", n, d, e)
+		}
+	}
+}
+
+// Every run of one side above every run of the other counts when chance does that as
+// rarely as is allowed: with three a side in 2 of 20 cases.
+func TestDecideApart(t *testing.T) {
+	before, after := []float64{350, 352, 349}, []float64{420, 2000, 9000}
+	for allowed, want := range map[float64]Decision{0.1: Better, 0.0999: Undecided} {
+		if d, e := Decide(before, after, 0.03, allowed); d != want || e.Low > 1 {
+			t.Errorf("an error of %v is allowed: %s (%+v), want %s", allowed, d, e, want)
+		}
+	}
+	if d, _ := Decide(after, before, 0.03, 0.1); d != Worse {
+		t.Errorf("the other way round: %s", d)
 	}
 }
 
@@ -353,6 +407,7 @@ func TestGathered(t *testing.T) {
 		{[]float64{100, 110, 90}, 3},
 		{[]float64{100, 101, 300}, 3}, // outliers are slow runs
 		{[]float64{0, 100, 101}, 3},   // nothing moved: that is no matter of chance
+		{[]float64{0, 0, 100}, 3},
 		{[]float64{100, 100, 100}, 3},
 		{[]float64{100, 104, 98, 60, 101}, 4},
 		{[]float64{100, 104, 98, 95, 101}, 5},
@@ -377,6 +432,7 @@ func TestPairsFor(t *testing.T) {
 		{math.Log(1.1), 0.001, 2},
 		{math.Log(1.1), 0.3, 8},
 		{0, 0.1, 8},
+		{0, 0, 2}, // no gain, and surely so
 	} {
 		if got := PairsFor(c.gain, c.scatter, 0.95, 2, 8); got != c.want {
 			t.Errorf("gain %v, scatter %v: %d pairs, want %d", c.gain, c.scatter, got, c.want)

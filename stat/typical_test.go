@@ -45,6 +45,13 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%v within %v: %v", c.runs, c.share, got)
 		}
 	}
+	for interval, want := range map[Interval]bool{
+		{100, 50, 150}: true, {100, 49, 150}: false, {100, 50, 151}: false, {0, 0, 0}: false,
+	} {
+		if got := interval.Within(0.5); got != want {
+			t.Errorf("%v within a half: %v", interval, got)
+		}
+	}
 }
 
 // The interval must hold the truth as often as it says.
@@ -104,6 +111,9 @@ func TestSettled(t *testing.T) {
 	}
 	if Settled([]float64{100, 100}, promised) || SettledRatio([]float64{1, 1, 1}, []float64{2, 2}, promised) {
 		t.Error("two runs settled something")
+	}
+	if !Settled([]float64{100, 100, 100}, promised) {
+		t.Error("three runs that agree are not settled")
 	}
 	if !SettledRatio([]float64{1, 1.001, 1}, []float64{2, 2.001, 2}, promised) {
 		t.Error("a ratio without scatter is not settled")
