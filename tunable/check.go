@@ -185,6 +185,9 @@ func (t *Tunable) checkSteps() (wrong []error) {
 		if !t.Scope.Instanced() && strings.Contains(step, "{instance}") {
 			wrong = append(wrong, fmt.Errorf("step %s has an instance, and scope %s none", what, t.Scope))
 		}
+		if t.Scope != OfRoute && strings.Contains(step, "{family}") {
+			wrong = append(wrong, fmt.Errorf("step %s has an address family, and scope %s none", what, t.Scope))
+		}
 	}
 	return wrong
 }
@@ -199,7 +202,7 @@ func (s Steps) check() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("step %s is %q", what, step))
 		}
 		for _, found := range placeholder.FindAllString(step, -1) {
-			if !slices.Contains([]string{"{name}", "{value}", "{instance}", "{on}"}, found) && !udevAttribute(step, found) {
+			if !slices.Contains([]string{"{name}", "{value}", "{instance}", "{on}", "{family}"}, found) && !udevAttribute(step, found) {
 				wrong = append(wrong, fmt.Errorf("step %s has %s, which stands for nothing", what, found))
 			}
 		}

@@ -2,12 +2,14 @@ package tunable
 
 import (
 	"cmp"
+	"net/netip"
 	"strings"
 )
 
 // Steps are commands for people and scripts. {name}, {value} and {instance} (an
 // interface, a mount point, a route's prefix) stand for what they say, {on} for a
-// switch as on or off; Fill puts them in. A step that is empty cannot be done.
+// switch as on or off, {family} for ip's option for the prefix's address family;
+// Fill puts them in. A step that is empty cannot be done.
 type Steps struct {
 	Read    string `json:"read,omitempty" yaml:"read"`   // prints the present value
 	Live    string `json:"live,omitempty" yaml:"live"`   // sets it now; "": only persisting it does
@@ -32,7 +34,20 @@ func (s Steps) Fill(name, value, instance string) Steps {
 // that a shell would act on except the blanks of a triplet, which the steps quote; an
 // instance has to be checked by the caller.
 func Fill(text, name, value, instance string) string {
-	return strings.NewReplacer("{name}", name, "{value}", value, "{instance}", instance, "{on}", onOff(value)).Replace(text)
+	return strings.NewReplacer("{name}", name, "{value}", value, "{instance}", instance, "{on}", onOff(value), "{family}", Family(instance)).Replace(text)
+}
+
+// Family is ip's option for the address family of a route's prefix, or of what can
+// be either.
+func Family(instance string) string {
+	prefix, err := netip.ParsePrefix(instance)
+	switch {
+	case err != nil:
+		return "-4|-6"
+	case prefix.Addr().Is4():
+		return "-4"
+	}
+	return "-6"
 }
 
 // onOff writes a switch as most commands do; of what is not 0 or 1 it says that it

@@ -50,7 +50,11 @@ func TestReadSteps(t *testing.T) {
 		if !ok {
 			t.Fatalf("no %s", name)
 		}
-		read := exec.CommandContext(t.Context(), "/bin/sh", "-c", known.Fill(name, "", "eth0").Read)
+		instance := "eth0"
+		if known.Scope == OfRoute {
+			instance = "198.18.0.0/15"
+		}
+		read := exec.CommandContext(t.Context(), "/bin/sh", "-c", known.Fill(name, "", instance).Read)
 		read.Env = []string{"PATH=" + bin + ":/usr/bin:/bin"}
 		out, err := read.CombinedOutput()
 		if value := strings.TrimSuffix(string(out), "\n"); err != nil || value != want || known.Check(value) != nil {
@@ -71,7 +75,7 @@ func TestStepsAreShell(t *testing.T) {
 		}
 		var script strings.Builder
 		for _, e := range entries {
-			steps := e.Fill(e.Name, "1", "eth0")
+			steps := e.Fill(e.Name, "1", "198.18.0.0/15")
 			script.WriteString(": " + strings.Map(wordRune, e.Name) + "\n" + steps.Read + "\n" + steps.Live + "\n")
 		}
 		check := exec.CommandContext(t.Context(), "/bin/sh", "-n")

@@ -239,7 +239,7 @@ var tcpKinds = []struct {
 		// The loss with which CUBIC keeps a window of so many BDP: LossWindow the other way round.
 		packets := bdps * p.bdp() / mss
 		p.loss = max(1.22/packets*1.22/packets, p.rtt.Seconds()/math.Pow(packets/1.054, 4.0/3))
-	}, nil, []string{diagnose.RandomLoss}, 0.9},
+	}, nil, []string{diagnose.RandomLoss}, 0.98},
 }
 
 // TestTuningsOfTCP tunes paths whose transfers show what TCP_INFO would. Only the probe, the

@@ -3,12 +3,14 @@ package format
 import (
 	"regexp"
 	"strings"
+
+	"github.com/fullbore/fullbore/tunable"
 )
 
 // fill puts into one of the catalogue's templates what put gives for {name},
-// {instance}, {value} and {on}: the value of a switch as "on" or "off".
+// {instance}, {family}, {value} and {on}: the value of a switch as "on" or "off".
 func fill(template string, put func(placeholder string) string) string {
-	return strings.NewReplacer("{name}", put("{name}"), "{instance}", put("{instance}"), "{value}", put("{value}"), "{on}", put("{on}")).Replace(template)
+	return strings.NewReplacer("{name}", put("{name}"), "{instance}", put("{instance}"), "{value}", put("{value}"), "{on}", put("{on}"), "{family}", put("{family}")).Replace(template)
 }
 
 // inWords fills a template for people, and for files in which nothing is quoted.
@@ -23,6 +25,8 @@ func (s *setting) word(placeholder, value string) string {
 		return s.entry.Name
 	case "{instance}":
 		return s.instance
+	case "{family}":
+		return tunable.Family(s.instance)
 	case "{on}":
 		return onOff(value)
 	}
@@ -82,7 +86,7 @@ func (s *setting) inShellAs(template string, value, on piece) string {
 	return out.String()
 }
 
-var placeholders = regexp.MustCompile(`^\{(name|instance|value|on)\}`)
+var placeholders = regexp.MustCompile(`^\{(name|instance|family|value|on)\}`)
 
 // piece is a text, or the name of a shell variable.
 type piece struct{ text, variable string }
