@@ -1,6 +1,8 @@
 package change
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -19,6 +21,9 @@ const (
 	ring   = "link.ring.rx@eth0"
 	usecs  = "link.coalesce.rx-usecs@eth0"
 	adapts = "link.coalesce.adaptive-rx@eth0"
+	slots  = "sunrpc.tcp_slot_table_entries"
+	budget = "net.core.netdev_budget"
+	rounds = "net.core.netdev_budget_usecs"
 )
 
 // wired is a world with an interface.
@@ -39,6 +44,7 @@ func TestInterfaceIsRecognised(t *testing.T) {
 		{"renamed", func(w *world) { delete(w.devices, "eth0"); w.devices["lan0"] = Device{2, "02:00:00:00:00:01"} }, true},
 		{"gone", func(w *world) { delete(w.devices, "eth0"); delete(w.tunables, mtu) }, true},
 		{"another of that name", func(w *world) { w.devices["eth0"] = Device{9, "02:00:00:00:00:09"} }, true},
+		{"its tunable is gone", func(w *world) { delete(w.tunables, mtu) }, true},
 		{"its driver was loaded again", func(w *world) { w.devices["eth0"] = Device{9, "02:00:00:00:00:01"} }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -134,6 +140,62 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Of sizes, those that become smaller come first, in the opposite order: what is
+// raised last is lowered first.
+func TestOrderOfSizes(t *testing.T) {
+	w := newWorld(t.TempDir())
+	w.tunables[budget], w.tunables[rounds] = "300", "2000"
+	o := &ordering{world: w}
+	m := w.manager(t)
+	m.knobs = o
+	id := begin(t, m)
+	for _, tc := range []struct {
+		settings []Setting
+		want     []string
+	}{
+		{[]Setting{{rounds, "8000"}, {budget, "1200"}}, []string{budget, rounds}},
+		{[]Setting{{rmem, bigger}, {budget, "600"}, {rounds, "4000"}}, []string{rounds, budget, rmem}},
+		{[]Setting{{budget, "300"}, {rounds, "8000"}}, []string{budget, rounds}},
+	} {
+		o.set = nil
+		must(t, m.Apply(t.Context(), id, tc.settings))
+		if diff := cmp.Diff(tc.want, o.set); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tc.settings, diff)
+		}
+	}
+}
+
+// A rule of udev is made of what the catalogue keeps there, for an interface that
+// can be recognised.
+func TestUdevRule(t *testing.T) {
+	device := &Device{Index: 2, MAC: "02:00:00:00:00:01"}
+	for _, tc := range []struct {
+		name   string
+		device *Device
+		rule   string
+	}{
+		{mtu, device, `ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="02:00:00:00:00:01", ATTR{mtu}="9000"`},
+		{mtu, &Device{Index: 2}, ""},
+		{mtu, nil, ""},
+		{"link.of-another-version@eth0", device, ""},
+		{rmem, device, ""},
+	} {
+		if got := udevRule(&Value{Tunable: tc.name, New: "9000", Device: tc.device}); got != tc.rule {
+			t.Errorf("%s of %+v: %s", tc.name, tc.device, got)
+		}
+	}
+}
+
+// An interface is found by its name, with what it is recognised by.
+func TestFindDevice(t *testing.T) {
+	if d, err := findDevice("lo"); err != nil || d.Index <= 0 || d.MAC != "" {
+		t.Errorf("lo is %+v (%v)", d, err)
+	}
+	if d, err := findDevice("none-such"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%+v (%v)", d, err)
+	}
+}
+
 // A host with udev, ethtool and a card keeps an interface's values by its
 // hardware address.
 func TestPersistInterface(t *testing.T) {
@@ -197,11 +259,12 @@ func TestPersistInterfaceRefused(t *testing.T) {
 		{"created by software", Setting{mtu, "9000"}, []string{"usr/lib/udev/x"}, "created by software"},
 		{"no udev", Setting{mtu, "9000"}, []string{"sys/class/net/eth0/device/driver/x"}, "no udev"},
 		{"no ethtool", Setting{ring, "4096"}, []string{"usr/lib/udev/x", "sys/class/net/eth0/device/driver/x"}, "ethtool"},
-		{"a route", Setting{"route.congctl@198.18.0.0/15", "bbr"}, nil, "does not keep route.congctl@198.18.0.0/15 over a reboot"},
+		{"a route", Setting{"route.congctl@198.18.0.0/15", "bbr"}, nil, "does not keep route.congctl@198.18.0.0/15 over a reboot; without --persist it is kept until the next boot; to keep it for good, do this by hand: congctl bbr"},
+		{"a module's parameter", Setting{slots, "32"}, nil, "do this by hand: options sunrpc tcp_slot_table_entries=32 in /etc/modprobe.d/fullbore.conf"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := wired(t)
-			w.tunables["route.congctl@198.18.0.0/15"] = "cubic"
+			w.tunables["route.congctl@198.18.0.0/15"], w.tunables[slots] = "cubic", "2"
 			for _, path := range tc.has {
 				write(t, filepath.Join(w.root, path), "")
 			}
@@ -213,6 +276,16 @@ func TestPersistInterfaceRefused(t *testing.T) {
 			}
 			must(t, m.Confirm(t.Context(), id, false))
 		})
+	}
+}
+
+// Where nothing is known that would keep a value, nothing is proposed.
+func TestHomelessWithoutAWay(t *testing.T) {
+	for _, name := range []string{"net.of_another_version", "net.ipv4.tcp_available_congestion_control"} {
+		want := "refused: fullbore does not keep " + name + " over a reboot; without --persist it is kept until the next boot"
+		if err := homeless(&Value{Tunable: name, New: "1"}); err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func (m *Manager) List(ctx context.Context) ([]Set, error) {
 	if slices.ContainsFunc(l.sets, func(s *Set) bool { return len(s.persisted()) > 0 }) {
 		boot = sysctld.Read(m.root, nil)
 	}
-	list := make([]Set, 0, len(l.sets)+len(l.bad))
+	list := []Set{}
 	for _, set := range l.sets {
 		set.Elsewhere = set.Kept() && !l.here(set)
 		set.Booted = set.Kept() && set.BootID != l.boot

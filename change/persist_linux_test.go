@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -161,7 +162,7 @@ func TestHandWrittenLinesStay(t *testing.T) {
 	path := filepath.Join(w.root, sysctlFile)
 	first := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
 	must(t, m.Confirm(t.Context(), first, true))
-	text := strings.Replace(w.dropIn(t), bigger, "1 2 3", 1) + "vm.swappiness = 1\n" + idle + "=0\n"
+	text := strings.Replace(w.dropIn(t), bigger, "1 2 3", 1) + "net.ipv4.udp_mem = 1 2 3\n" + idle + "=0\n"
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 
 	second := begin(t, m, Setting{rmem, biggest})
@@ -170,7 +171,7 @@ func TestHandWrittenLinesStay(t *testing.T) {
 	must(t, err)
 	_, err = m.Revert(t.Context(), first)
 	must(t, err)
-	if diff := cmp.Diff([]string{rmem + " = 1 2 3", "vm.swappiness = 1"}, lines(w.dropIn(t))); diff != "" {
+	if diff := cmp.Diff([]string{rmem + " = 1 2 3", "net.ipv4.udp_mem = 1 2 3"}, lines(w.dropIn(t))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -257,6 +258,106 @@ func TestPersistLaterCutShortByABoot(t *testing.T) {
 	wantValue(t, w, rmem, "4096 131072 6291456")
 }
 
+// What is live is gone with a boot, also where our files hold lines of other sets:
+// a value that the boot, or someone since, made the same is not the set's.
+func TestABootEndsWhatIsNotPersisted(t *testing.T) {
+	const route = "route.congctl@198.18.0.0/15"
+	w := newWorld(t.TempDir())
+	w.tunables[route] = "cubic"
+	m := w.manager(t)
+	kept := begin(t, m, Setting{idle, "0"})
+	must(t, m.Confirm(t.Context(), kept, true))
+	id := begin(t, m, Setting{rmem, bigger}, Setting{route, "bbr"})
+	must(t, m.Confirm(t.Context(), id, false))
+	w.boot = "boot-2"
+	must(t, m.Expire(t.Context()))
+	if set := get(t, m, id); set.State != Reverted || set.Note != "the host was booted since" || set.Values[0].State != Reverted {
+		t.Errorf("set is %s (%s), %+v", set.State, set.Note, set.Values)
+	}
+	wantValue(t, w, rmem, bigger)
+	wantValue(t, w, route, "bbr")
+}
+
+// A set can be persisted later if the host still has what it wants; what it had put
+// back by then does not matter.
+func TestPersistLater(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	must(t, m.PutBack(t.Context(), id, idle))
+	must(t, m.Confirm(t.Context(), id, false))
+	kept := get(t, m, id).KeptAt
+	w.now = w.now.Add(time.Hour)
+	w.tunables[idle], w.tunables[rmem] = "7", biggest
+	wantErr(t, m.Confirm(t.Context(), id, true), ErrRefused, rmem+` is "`+biggest+`" now, not "`+bigger+`"`)
+	delete(w.tunables, rmem)
+	wantErr(t, m.Confirm(t.Context(), id, true), errGone, rmem)
+	w.tunables[rmem] = bigger
+	must(t, m.Confirm(t.Context(), id, true))
+	if diff := cmp.Diff([]string{rmem + " = " + bigger}, lines(w.dropIn(t))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if set := get(t, m, id); set.State != Confirmed || !set.Persist || !set.KeptAt.Equal(kept) {
+		t.Errorf("state %s, persist %v, kept at %v, want still %v", set.State, set.Persist, set.KeptAt, kept)
+	}
+}
+
+// What is no longer there when the set is confirmed is not kept, and neither is a
+// set of which nothing is left.
+func TestConfirmWithoutWhatIsGone(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	delete(w.tunables, idle)
+	must(t, m.Confirm(t.Context(), id, false))
+	if set := get(t, m, id); set.State != Confirmed || !set.Deadline.IsZero() || set.KeptAt.IsZero() || set.value(idle).State != Lost || set.Note != idle+" was changed by someone else since, and is not kept" {
+		t.Errorf("%+v", set)
+	}
+	all := begin(t, m, Setting{wmem, "4096 16384 67108864"})
+	w.tunables[wmem] = "1 2 3"
+	must(t, m.Confirm(t.Context(), all, true))
+	if set := get(t, m, all); set.State != Lost || !set.Deadline.IsZero() || set.Note != wmem+" was changed by someone else since, and is not kept; there was nothing to keep" {
+		t.Errorf("%+v", set)
+	}
+	none := begin(t, m)
+	must(t, m.Confirm(t.Context(), none, false))
+	if set := get(t, m, none); set.State != Reverted || !set.Deadline.IsZero() || set.Note != "there was nothing to keep" {
+		t.Errorf("%+v", set)
+	}
+	broken := begin(t, m, Setting{congestion, "bbr"})
+	w.faults[w.point+1] = failBefore // of reading it
+	wantErr(t, m.Confirm(t.Context(), broken, false), errFault, "")
+	if set := get(t, m, broken); set.State != Live {
+		t.Errorf("%+v", set)
+	}
+}
+
+// Only what the host has, and the next boot would not, can be mended by confirming
+// again.
+func TestMendable(t *testing.T) {
+	drifted := Value{Tunable: rmem, New: bigger, Now: bigger, State: Live, Drift: "removed"}
+	whole := Value{Tunable: idle, New: "0", Now: "0", State: Live}
+	changed := Value{Tunable: idle, New: "0", Now: "7", State: Live, Drift: "someone else set it"}
+	reverted := Value{Tunable: idle, New: "0", Now: "7", State: Reverted, Drift: "not looked at"}
+	for name, tc := range map[string]struct {
+		set  Set
+		want bool
+	}{
+		"drifted":                    {Set{Persist: true, Values: []Value{drifted}}, true},
+		"and another is whole":       {Set{Persist: true, Values: []Value{drifted, whole}}, true},
+		"whole":                      {Set{Persist: true, Values: []Value{whole}}, false},
+		"another is changed":         {Set{Persist: true, Values: []Value{drifted, changed}}, false},
+		"another was put back":       {Set{Persist: true, Values: []Value{drifted, reverted}}, true},
+		"only what was put back did": {Set{Persist: true, Values: []Value{reverted}}, false},
+		"not persisted":              {Set{Values: []Value{drifted}}, false},
+		"of another namespace":       {Set{Persist: true, Elsewhere: true, Values: []Value{drifted}}, false},
+	} {
+		if got := tc.set.Mendable(); got != tc.want {
+			t.Errorf("%s: mendable %v", name, got)
+		}
+	}
+}
+
 // While the drop-in of a confirm --persist that was cut short cannot be taken
 // back, the journal does not forget it.
 func TestPersistCutShortAndNotTakenBack(t *testing.T) {
@@ -310,6 +411,8 @@ func TestHandWrittenLinesTooMany(t *testing.T) {
 	if w.dropIn(t) != text {
 		t.Error("the file was touched")
 	}
+	write(t, path, text[:sysctld.MaxText]) // all that is read
+	must(t, m.Confirm(t.Context(), second, true))
 }
 
 // What someone else has changed is noted once, however often it is tried.

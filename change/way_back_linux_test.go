@@ -249,3 +249,159 @@ func TestListForAnyone(t *testing.T) {
 		t.Errorf("live: %q, due: %q", sets[0].Trouble, sets[1].Trouble)
 	}
 }
+
+// A command that finds nothing due takes no lock, and waits for nobody.
+func TestNothingIsDue(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	w.namespace = "net:cookie:7"
+	elsewhere := begin(t, m, Setting{rmem, bigger})
+	w.namespace = "net:cookie:1"
+	w.now = w.now.Add(minute) // it is late, but not here
+	live := begin(t, m, Setting{rmem, biggest})
+	unlock, err := lock(t.Context(), w.dir, 0)
+	must(t, err)
+	defer unlock()
+	must(t, m.Expire(t.Context()))
+	for _, id := range []string{live, elsewhere} {
+		if set := get(t, m, id); set.State != Live || set.Trouble != "" {
+			t.Errorf("%+v", set)
+		}
+	}
+}
+
+// Where the system does not say which boot or namespace this is, nothing is reverted
+// and nothing changed, but what there is can be listed.
+func TestSystemThatDoesNotSayWhereThisIs(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	m.namespace = func() (string, error) { return "", errFault }
+	must(t, m.Expire(t.Context())) // of no sets
+	_, err := m.Begin(t.Context(), "test", minute)
+	wantErr(t, err, errFault, "")
+	m = w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	w.now = w.now.Add(time.Hour)
+	m.namespace = func() (string, error) { return "", errFault }
+	wantErr(t, m.Expire(t.Context()), errFault, "")
+	m = w.manager(t)
+	m.bootID = func() (string, error) { return "", errFault }
+	must(t, m.Expire(t.Context()))
+	wantErr(t, m.Renew(t.Context(), id), errFault, "")
+	if set := get(t, m, id); set.State != Live || set.Trouble != "" {
+		t.Errorf("%+v", set)
+	}
+	wantValue(t, w, rmem, bigger)
+}
+
+// A revert that was asked for and did not come to its end is taken up again, and
+// still says why it was.
+func TestRevertTakenUpAgain(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger}, Setting{idle, "0"})
+	m.knobs = stuck{w, idle}
+	_, err := m.Revert(t.Context(), id)
+	wantErr(t, err, errFault, id)
+	wantValue(t, w, rmem, "4096 131072 6291456") // the other one is back
+	m.knobs = w
+	must(t, m.Expire(t.Context()))
+	if set := get(t, m, id); set.State != Reverted || set.Note != "on request" {
+		t.Errorf("set is %s (%s)", set.State, set.Note)
+	}
+	wantValue(t, w, idle, "1")
+}
+
+// What the host had already is not the set's, whoever changes it since.
+func TestRevertOfWhatWasThereAlready(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{idle, "1"}, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), id, false))
+	w.tunables[idle] = "7"
+	set, err := m.Revert(t.Context(), id)
+	must(t, err)
+	if set.State != Reverted || set.Note != "on request" || set.Values[0].State != Reverted {
+		t.Errorf("%+v", set)
+	}
+	wantValue(t, w, idle, "7")
+	wantValue(t, w, rmem, "4096 131072 6291456")
+}
+
+// A set below another one hands its old value on. Where that cannot be written down
+// it is not reverted, and what was cut short between the two journals is taken up.
+func TestRevertBelowAnotherSet(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	below := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), below, false))
+	above := begin(t, m, Setting{rmem, biggest}, Setting{idle, "0"})
+	written := m.write
+	m.write = func(path string, data []byte) error {
+		if path == journalPath(w.dir, above) {
+			return errFault
+		}
+		return written(path, data)
+	}
+	_, err := m.Revert(t.Context(), below)
+	wantErr(t, err, errFault, below)
+	writes := 0
+	m.write = func(path string, data []byte) error {
+		if writes++; writes == 3 { // its own journal, the other's, and dead
+			panic(crash{})
+		}
+		return written(path, data)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, err := m.Revert(t.Context(), below)
+		t.Error("it is still there: ", err)
+	}()
+	m.write = written
+	must(t, m.Expire(t.Context()))
+	if set := get(t, m, below); set.State != Reverted || set.Values[0].State != Reverted || set.Note != "on request" {
+		t.Errorf("%+v", set)
+	}
+	wantValue(t, w, rmem, biggest)
+	if set := get(t, m, above); set.State != Live || set.Values[0].Old != initial[rmem] {
+		t.Errorf("%+v", set)
+	}
+	_, err = m.Revert(t.Context(), above)
+	must(t, err)
+	wantValue(t, w, rmem, initial[rmem])
+	wantValue(t, w, idle, "1")
+}
+
+// A set that was cut short above another one has what it touched as well.
+func TestRevertBelowASetThatWasCutShort(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	initial := w.values()
+	below := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), below, false))
+	above := begin(t, m)
+	func() {
+		defer func() { _ = recover() }()
+		m.knobs = dying{w}
+		err := m.Apply(t.Context(), above, []Setting{{rmem, biggest}})
+		t.Error("it is still there: ", err)
+	}()
+	m.knobs = w
+	set, err := m.Revert(t.Context(), below)
+	must(t, err)
+	if set.State != Reverted {
+		t.Errorf("%+v", set)
+	}
+	wantValue(t, w, rmem, biggest)
+	must(t, m.Expire(t.Context()))
+	wantValue(t, w, rmem, initial[rmem])
+}
+
+// dying is a world whose process dies when it has set a tunable.
+type dying struct{ *world }
+
+func (d dying) Set(name, value string) error {
+	d.tunables[name] = value
+	panic(crash{})
+}
