@@ -100,11 +100,23 @@ func TestNothingWithoutAWatchdog(t *testing.T) {
 		t.Errorf("%d watchdogs were started, want one each by status, renew and put back", len(w.watched)-before)
 	}
 
+	// A set that is kept for good needs none.
+	kept := begin(t, m, Setting{rmem, bigger})
+	must(t, m.Confirm(t.Context(), kept, false))
+	before = len(w.watched)
+	_ = get(t, m, kept)
+	if len(w.watched) != before+1 { // for the other one
+		t.Errorf("%d watchdogs were started for one live set", len(w.watched)-before)
+	}
+
 	// The way back needs none, but it is told that there is none.
 	must(t, m.Apply(t.Context(), id, []Setting{{mtu, "9000"}}))
 	w.unwatched = true
 	wantErr(t, m.PutBack(t.Context(), id, mtu), ErrRefused, "watchdog")
 	wantValue(t, w, mtu, "1500")
+	if set := get(t, m, id); !strings.Contains(set.Trouble, "its watchdog has died, and another does not start: "+errFault.Error()) {
+		t.Errorf("trouble: %q", set.Trouble)
+	}
 }
 
 // ordering is a world that writes down what is set.

@@ -25,6 +25,10 @@ func pid() string { return strconv.Itoa(os.Getpid()) }
 // process that owns a change set and then dies.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "watchdog" { // watchdog --dir DIR ID [--owned]
+		if says := os.Getenv("CHANGE_TEST_WATCHDOG_SAYS"); says != "" {
+			fmt.Print(says)
+			exit(nil)
+		}
 		manager, err := NewManager(os.Args[3], Kernel{})
 		if err == nil && len(os.Args) > 5 {
 			err = manager.Watch(context.Background(), os.Args[4], os.Stdin, os.Stdout)
@@ -181,6 +185,35 @@ func TestIntegrationWatchdog(t *testing.T) {
 					t.Errorf("%s is %q, want %q", rmem, got, before)
 				}
 			})
+		})
+	}
+}
+
+// A watchdog that was started watches its set until that is no longer open. One that
+// does not say that it watches is none.
+func TestStartWatchdog(t *testing.T) {
+	dir := t.TempDir()
+	m, err := NewManager(dir, Kernel{})
+	must(t, err)
+	for name, start := range map[string]func(dir, id string) error{"owned": StartWatchdog, "detached": StartDetachedWatchdog} {
+		inNamespace(t, func() {
+			m.StartWatchdog = start
+			id, err := m.Begin(t.Context(), "test", time.Hour)
+			if err != nil || !watched(dir, id) {
+				t.Errorf("%s: %v, watched %v", name, err, watched(dir, id))
+			}
+			if set, err := m.Revert(t.Context(), id); err != nil || set.State != Reverted || !unwatched(dir, id) {
+				t.Errorf("%s: %+v, %v; watched %v", name, set, err, watched(dir, id))
+			}
+			noProcess(t, dir)
+			if err := start(dir, "20261120-120000-abcdef"); err == nil || !strings.Contains(err.Error(), "start watchdog: EOF") {
+				t.Errorf("%s, of no set: %v", name, err)
+			}
+			t.Setenv("CHANGE_TEST_WATCHDOG_SAYS", "watchful\n")
+			if err := start(dir, id); err == nil || !strings.Contains(err.Error(), `it answers "watchful\n"`) {
+				t.Errorf("%s, which says something else: %v", name, err)
+			}
+			os.Unsetenv("CHANGE_TEST_WATCHDOG_SAYS")
 		})
 	}
 }

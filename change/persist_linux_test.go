@@ -142,16 +142,50 @@ func TestDrift(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a later set", func(t *testing.T) {
-		w := newWorld(t.TempDir())
-		m := w.manager(t)
-		id := begin(t, m, Setting{rmem, bigger})
-		must(t, m.Confirm(t.Context(), id, false))
-		over := begin(t, m, Setting{rmem, biggest})
-		if got := get(t, m, id).Values[0].Drift; got != "set again by "+over {
-			t.Errorf("drift %q", got)
-		}
-	})
+	for name, tc := range map[string]struct {
+		value  string
+		later  func(t *testing.T, w *world, m *Manager) (id string)
+		drifts bool
+	}{
+		"a later set": {biggest, func(t *testing.T, _ *world, m *Manager) string { return begin(t, m, Setting{rmem, biggest}) }, true},
+		"a later set that was cut short and cannot be reverted": {biggest, func(t *testing.T, w *world, m *Manager) string {
+			id := begin(t, m, Setting{rmem, biggest})
+			set, err := m.Find(t.Context(), id)
+			must(t, err)
+			set.State, set.Values[0].State = Applying, Applying
+			must(t, (&ledger{Manager: m}).save(set))
+			m.knobs = stuck{w, rmem}
+			return id
+		}, true},
+		"a later set that was reverted": {bigger, func(t *testing.T, _ *world, m *Manager) string {
+			id := begin(t, m, Setting{rmem, biggest})
+			_, err := m.Revert(t.Context(), id)
+			must(t, err)
+			return id
+		}, false},
+		"a later set that found the value there": {bigger, func(t *testing.T, _ *world, m *Manager) string { return begin(t, m, Setting{rmem, bigger}) }, false},
+		"a later set of another namespace": {bigger, func(t *testing.T, w *world, m *Manager) string {
+			w.namespace, w.tunables[rmem] = "net:cookie:7", "4096 131072 6291456"
+			id := begin(t, m, Setting{rmem, biggest})
+			w.namespace, w.tunables[rmem] = "net:cookie:1", bigger
+			return id
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t.TempDir())
+			m := w.manager(t)
+			id := begin(t, m, Setting{rmem, bigger})
+			must(t, m.Confirm(t.Context(), id, false))
+			over := tc.later(t, w, m)
+			want := ""
+			if tc.drifts {
+				want = "set again by " + over
+			}
+			if v := get(t, m, id).Values[0]; v.Drift != want || v.Now != tc.value {
+				t.Errorf("drift %q, want %q; now %q", v.Drift, want, v.Now)
+			}
+		})
+	}
 }
 
 // Lines that someone wrote into our file are theirs: they stay, count, and are

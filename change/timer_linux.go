@@ -22,10 +22,19 @@ func startTimer(dir, id string) {
 	if info, err := os.Lstat("/run/systemd/system"); err != nil || !info.IsDir() { // sd_booted(3)
 		return
 	}
-	run, missing := exec.LookPath("systemd-run")
-	self, nameless := os.Executable()
-	set, unread := readSet(dir, id)
-	if here, err := host.BootsHere(); err != nil || !here || missing != nil || nameless != nil || unread != nil {
+	if here, _ := host.BootsHere(); !here {
+		return
+	}
+	run, err := exec.LookPath("systemd-run")
+	if err != nil {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return
+	}
+	set, err := readSet(dir, id)
+	if err != nil {
 		return
 	}
 	after := fmt.Sprintf("%.3fs", (max(time.Until(set.Deadline), 0) + timerAfter).Seconds())

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,15 +189,21 @@ func becomeSystemd(log, test string) error {
 	if err := os.MkdirAll("/run/systemd/system", 0o755); err != nil {
 		return err
 	}
+	var environment strings.Builder // of the tests is that of the service, too
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "CHANGE_TEST_") {
+			fmt.Fprintf(&environment, "Environment=%s\n", strings.ReplaceAll(strconv.Quote(v), "%", "%%"))
+		}
+	}
 	unit := fmt.Sprintf(`[Unit]
 DefaultDependencies=no
 [Service]
 Type=oneshot
-Environment=CHANGE_TEST_SERVICE=systemd TMPDIR=/run
+%sEnvironment=CHANGE_TEST_SERVICE=systemd TMPDIR=/run
 ExecStart=%s -test.run ^%s$$ -test.v
 StandardOutput=append:%s
 StandardError=inherit
-`, self, test, log)
+`, &environment, self, test, log)
 	if err := os.WriteFile("/run/systemd/system/fullbore-test.service", []byte(unit), 0o644); err != nil {
 		return err
 	}

@@ -405,3 +405,68 @@ func (d dying) Set(name, value string) error {
 	d.tunables[name] = value
 	panic(crash{})
 }
+
+// Where a set's tunables are: in the namespace that it was made in, and after a boot,
+// of what was persisted, only where the boot's settings have their effect.
+func TestWhereASetIs(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		booted    bool
+		persist   bool
+		namespace string
+		bootsHere error
+		here      bool
+	}{
+		{"the same namespace", false, false, "net:cookie:1", nil, true},
+		{"another", false, false, "net:cookie:7", nil, false},
+		{"another, persisted", false, true, "net:cookie:7", nil, false},
+		{"after a boot", true, false, "net:cookie:7", nil, true}, // there is nothing left of it
+		{"after a boot, persisted", true, true, "net:cookie:1", nil, true},
+		{"after a boot, persisted, another", true, true, "net:cookie:7", nil, false},
+		{"after a boot, persisted, unknown", true, true, "net:cookie:1", errFault, false},
+	} {
+		w := newWorld(t.TempDir())
+		m := w.manager(t)
+		id := begin(t, m, Setting{rmem, bigger})
+		must(t, m.Confirm(t.Context(), id, tc.persist))
+		if tc.booted {
+			w.boot = "boot-2"
+		}
+		w.namespace = tc.namespace
+		if tc.bootsHere != nil {
+			m.bootsHere = func() (bool, error) { return true, tc.bootsHere }
+		}
+		if set := get(t, m, id); set.Elsewhere == tc.here {
+			t.Errorf("%s: elsewhere %v", tc.name, set.Elsewhere)
+		}
+		want := State(Confirmed)
+		if tc.booted && !tc.persist {
+			want = Reverted
+		}
+		if set := get(t, m, id); set.State != want || set.Trouble != "" {
+			t.Errorf("%s: %s, %s", tc.name, set.State, set.Trouble)
+		}
+	}
+}
+
+// A broken journal beside none that can be read is listed all the same.
+func TestListOfUnreadableJournalsOnly(t *testing.T) {
+	w := newWorld(t.TempDir())
+	write(t, journalPath(w.dir, "20200101-000000-aaaaaa"), "")
+	write(t, journalPath(w.dir, "20200102-000000-aaaaaa"), "")
+	sets, err := w.manager(t).List(t.Context())
+	if err != nil || len(sets) != 2 || sets[0].ID != "20200102-000000-aaaaaa" || sets[0].State != Unreadable || sets[1].State != Unreadable {
+		t.Errorf("%v, %+v", err, sets)
+	}
+}
+
+// What outlives a process lies where the environment says, else where the system
+// keeps such things.
+func TestStateDir(t *testing.T) {
+	for state, want := range map[string]string{"": "/var/lib/fullbore/changes", "/srv/state": "/srv/state/changes"} {
+		t.Setenv("FULLBORE_STATE", state)
+		if got := DefaultDir(); got != want {
+			t.Errorf("with %q: %s, want %s", state, got, want)
+		}
+	}
+}
