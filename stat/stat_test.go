@@ -37,7 +37,7 @@ func TestStudentT(t *testing.T) {
 	for _, c := range []struct{ df, probability, want float64 }{
 		{1, 0.95, 12.706}, {2, 0.95, 4.303}, {3, 0.95, 3.182}, {4, 0.95, 2.776},
 		{10, 0.95, 2.228}, {30, 0.95, 2.042}, {1000, 0.95, 1.962},
-		{1, 0.99, 63.657}, {5, 0.99, 4.032}, {4, 0.90, 2.132},
+		{1, 0.99, 63.657}, {5, 0.99, 4.032}, {4, 0.90, 2.132}, {1e6, 0.95, 1.960},
 	} {
 		if got := studentT(c.df, c.probability); math.Abs(got-c.want) > 0.002*c.want {
 			t.Errorf("t(%v, %v) = %.4f, want %.3f", c.df, c.probability, got, c.want)

@@ -83,15 +83,17 @@ func SettledRatio(before, after []float64, share float64) bool {
 // freedom (a real number of at least 1, as Welch's formula gives) lies within
 // ±t with the given probability.
 func studentT(df, probability float64) float64 {
-	low, high := 0.0, math.Pi/2
-	for range 40 { // halves the angle down to 1e-12
-		if middle := (low + high) / 2; withinAngle(df, middle) < probability {
-			low = middle
-		} else {
-			high = middle
+	// The density falls with the angle, so that Newton's steps come to it from
+	// below, and never go beyond it.
+	angle := 0.0
+	for range 40 {
+		step := (probability - withinAngle(df, angle)) / densityAt(df, angle)
+		angle += step
+		if step < 1e-12 {
+			break
 		}
 	}
-	return math.Sqrt(df) * math.Tan(low)
+	return math.Sqrt(df) * math.Tan(angle)
 }
 
 // withinAngle is the probability that |T| < sqrt(df)·tan(angle). With that
@@ -109,7 +111,12 @@ func withinAngle(df, angle float64) float64 {
 		}
 		sum += weight * math.Pow(math.Cos(float64(i)*step), df-1)
 	}
+	return densityAt(df, 0) * sum * step / 3
+}
+
+// densityAt is how fast withinAngle grows at an angle.
+func densityAt(df, angle float64) float64 {
 	upper, _ := math.Lgamma((df + 1) / 2)
 	lower, _ := math.Lgamma(df / 2)
-	return 2 * math.Exp(upper-lower) / math.Sqrt(math.Pi) * sum * step / 3
+	return 2 * math.Exp(upper-lower) / math.Sqrt(math.Pi) * math.Pow(math.Cos(angle), df-1)
 }
