@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,22 +13,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fast are scenarios of which a verdict takes a few seconds, each of another
-// kind: hosts, applications, middleboxes, loss, queues, none. All but one are slow
-// enough to share the machine.
-var fast = []string{
+// slow are scenarios of paths so slow that they share the machine, and the time: each
+// of another kind, hosts, applications, middleboxes, loss, queues, none.
+var slow = []string{
 	"healthy-10mbit-50ms-cubic", "receiver-buffer-10mbit-300ms-reno", "slow-receiver-50mbit-100ms-reno", "random-loss-50mbit-40ms-reno",
-	"competing-traffic-50mbit-20ms-cubic", "small-mss-10mbit-60ms-bbr", "window-scale-100mbit-30ms-cubic",
+	"competing-traffic-50mbit-20ms-cubic", "small-mss-10mbit-60ms-bbr", "window-scale-50mbit-120ms-bbr",
 }
 
-// TestIntegrationFastPart: what CI can afford of the suite, for real. The same
-// evidence gives the same verdicts again.
-func TestIntegrationFastPart(t *testing.T) {
+// TestIntegrationSuite: what CI can afford of the suite, for real, with one binary.
+func TestIntegrationSuite(t *testing.T) {
+	var o options
+	remove, err := o.build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	t.Run("verdicts", func(t *testing.T) {
+		t.Parallel()
+		verdicts(t, o.fullbore)
+	})
+	t.Run("gain", func(t *testing.T) {
+		t.Parallel()
+		gain(t, o.fullbore)
+	})
+}
+
+// verdicts are right, and the same evidence gives the same ones again.
+func verdicts(t *testing.T, fullbore string) {
 	dir := t.TempDir()
-	only := "^(" + strings.Join(fast, "|") + ")$"
-	measured := summaryOf(t, "-only", only, "-healthy-seeds", "1", "-jobs", "3", "-record", dir)
-	if len(measured.Outcomes) != len(fast) {
-		t.Errorf("%d runs, want %d", len(measured.Outcomes), len(fast))
+	only := "^(" + strings.Join(slow, "|") + ")$"
+	measured := summaryOf(t, "-fullbore", fullbore, "-only", only, "-healthy-seeds", "1", "-jobs", strconv.Itoa(len(slow)), "-record", dir)
+	if len(measured.Outcomes) != len(slow) {
+		t.Errorf("%d runs, want %d", len(measured.Outcomes), len(slow))
 	}
 	for _, o := range measured.Outcomes {
 		if !o.right() || o.Problem != "" || o.Traffic <= 0 {
@@ -35,24 +52,23 @@ func TestIntegrationFastPart(t *testing.T) {
 		}
 	}
 	replayed := summaryOf(t, "-only", only, "-replay", dir)
-	verdicts := func(s summary) map[string]string {
-		named := map[string]string{}
+	named := func(s summary) map[string]string {
+		causes := map[string]string{}
 		for _, o := range s.Outcomes {
-			named[o.Scenario] = o.Cause
+			causes[o.Scenario] = o.Cause
 		}
-		return named
+		return causes
 	}
-	if d := cmp.Diff(verdicts(measured), verdicts(replayed)); d != "" {
+	if d := cmp.Diff(named(measured), named(replayed)); d != "" {
 		t.Errorf("replayed (-measured +replayed):\n%s", d)
 	}
 }
 
-// TestIntegrationGain: a healed path shows whether the prediction was right.
-func TestIntegrationGain(t *testing.T) {
+// gain: a healed path shows whether the prediction was right.
+func gain(t *testing.T, fullbore string) {
 	dir := t.TempDir()
-	only := "^slow-receiver-100mbit-10ms-cubic$"
-	for _, args := range [][]string{{"-gain", "-record", dir}, {"-replay", dir}} {
-		s := summaryOf(t, append(args, "-only", only)...)
+	for _, args := range [][]string{{"-fullbore", fullbore, "-gain", "-record", dir}, {"-replay", dir}} {
+		s := summaryOf(t, append(args, "-only", "^slow-sender-20mbit-120ms-cubic$")...)
 		if len(s.Halves) != 1 || len(s.Halves[0].Gains) != 2 || s.Halves[0].Gains[1].Mid > 0.5 { // a busy machine does not fill the healed path
 			t.Errorf("%v: %+v", args, s.Halves)
 		}
