@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if !ok {
 		// Flows in a lab mostly wait, so that many can do so at a time.
 		flag.Parse()
-		if err := flag.Set("test.parallel", "8"); err != nil {
+		if err := flag.Set("test.parallel", "16"); err != nil {
 			panic(err)
 		}
 		os.Exit(m.Run())
