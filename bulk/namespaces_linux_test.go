@@ -17,6 +17,7 @@ func TestIntegrationPathDies(t *testing.T) {
 		"of bytes": {Direction: Both, Streams: 2, Bytes: 1 << 40},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const patience = time.Second
 			client, server, pull := cabled(t, spec)
 			near, far := start(t.Context(), spec, client, patience), start(t.Context(), spec, server, patience)

@@ -85,6 +85,7 @@ func TestRate(t *testing.T) {
 // A rate so low that a pause is longer than the patience with a silent peer,
 // and than the transfer: the sender notices all the same that it is over.
 func TestLowRate(t *testing.T) {
+	t.Parallel()
 	spec := Spec{Direction: Forward, Streams: 1, Duration: 700 * time.Millisecond, Rate: 1000}
 	a, b := connect(t, spec)
 	started := time.Now()

@@ -179,7 +179,7 @@ func TestTimedEndsWithoutDraining(t *testing.T) {
 
 func TestSlowReaderShows(t *testing.T) {
 	t.Setenv(EnvSlowReader, "20mbit")
-	spec := Spec{Direction: Forward, Streams: 2, Duration: time.Second, Interval: 20 * time.Millisecond}
+	spec := Spec{Direction: Forward, Streams: 2, Duration: 600 * time.Millisecond, Interval: 20 * time.Millisecond}
 	client, server := transferOver(t, spec)
 	if client.err != nil || server.err != nil {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
@@ -208,7 +208,7 @@ func TestSlowReaderShows(t *testing.T) {
 
 func TestSlowWriterShows(t *testing.T) {
 	t.Setenv(EnvSlowWriter, "20mbit")
-	spec := Spec{Direction: Forward, Streams: 2, Duration: time.Second}
+	spec := Spec{Direction: Forward, Streams: 2, Duration: 600 * time.Millisecond}
 	client, server := transferOver(t, spec)
 	if client.err != nil || server.err != nil {
 		t.Fatalf("client: %v, server: %v", client.err, server.err)
@@ -264,6 +264,7 @@ func TestSilentPeer(t *testing.T) {
 		"receiver leaves the last ones": {Forward, 1000, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec := Spec{Direction: test.direction, Streams: 2, Bytes: test.bytes}
 			if test.bytes == 0 {
 				spec.Duration = time.Minute
@@ -294,6 +295,7 @@ func TestSilentPeer(t *testing.T) {
 
 // A receiver that lives on but does not end the transfer.
 func TestReceiverGoesOn(t *testing.T) {
+	t.Parallel()
 	spec := Spec{Direction: Forward, Streams: 1, Duration: 100 * time.Millisecond}
 	a, b := connect(t, spec)
 	defer b[0].TCP.Close()

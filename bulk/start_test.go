@@ -243,6 +243,7 @@ func TestStartPeerFails(t *testing.T) {
 		"all senders end their data": {Reverse, func(c *net.TCPConn) { c.Close() }, 2, "ended its data"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec := Spec{Direction: test.direction, Streams: 2, Duration: time.Minute}
 			a, b := connect(t, spec)
 			defer b[0].TCP.Close()
@@ -267,6 +268,7 @@ func TestStartPeerFails(t *testing.T) {
 // What is no failure: silence, since the caller knows whether the peer lives,
 // and one of several streams that ends.
 func TestStartIsPatient(t *testing.T) {
+	t.Parallel()
 	spec := Spec{Direction: Reverse, Streams: 2, Duration: time.Minute}
 	a, b := connect(t, spec)
 	defer b[0].TCP.Close()
