@@ -49,6 +49,7 @@ const plausible = `{"TCPInfo":{"BytesReceived":8192,"ElapsedTime":1000}}`
 // Whatever a server does, a test ends, says what was wrong, and keeps what was
 // measured.
 func TestHostileServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, c := range map[string]struct {
 		direction bulk.Direction
 		do        func(ctx context.Context, ws *websocket.Conn)
@@ -110,6 +111,7 @@ func TestHostileServer(t *testing.T) {
 		}, "", "EOF", "no measurement"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, accepts(c.do), false)
 			result, err := Test(within(t, generous), targetOf(s), Options{Direction: c.direction, Duration: time.Second}, nil)
 			if !says(err, c.fails) {

@@ -16,6 +16,7 @@ import (
 // What a download looks like to who only reads: messages as the specification
 // has them, not too many measurements, and a closing handshake at the end.
 func TestDownloadOnTheWire(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, &Handler{Longest: 2 * time.Second}, false)
 	ws := open(t, s.Server, DownloadPath)
 	var total int64
