@@ -75,6 +75,7 @@ func TestIntegrationRate(t *testing.T) {
 }
 
 func TestIntegrationDelay(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := newHosts(t, 1500, "cubic")
 	wired(t, a, b, 1500, Direction{Delay: 30 * time.Millisecond}, Direction{Delay: 10 * time.Millisecond})
 	sent, _ := transfer(t, a, b, ipv4, 300*time.Millisecond, "count")
@@ -102,6 +103,7 @@ func TestIntegrationLoss(t *testing.T) {
 }
 
 func TestIntegrationBlackHole(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := newHosts(t, 1500, "cubic")
 	d := fast
 	d.BlackHoleAbove = 1400
@@ -117,6 +119,7 @@ func TestIntegrationBlackHole(t *testing.T) {
 // A transfer survives outages of 200 ms: more arrives than the path could carry
 // until the first of them.
 func TestIntegrationOutage(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := newHosts(t, 1500, "cubic")
 	d := Direction{Rate: 50 * unit.Mbps, Delay: time.Millisecond, Queue: Queue{Packets: 100}, Outage: Outage{Every: 500 * time.Millisecond, For: 200 * time.Millisecond}}
 	w := wired(t, a, b, 1500, d, Direction{Delay: d.Delay})
@@ -145,6 +148,7 @@ func TestIntegrationSYN(t *testing.T) {
 		{"all", Direction{Strip: []string{"timestamps", "sack", "wscale"}, MSSClamp: 1400}, 0, 1400, [2]bool{true, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			a, b := newHosts(t, 1500, "cubic")
 			w := wired(t, a, b, 1500, tt.d, tt.d)
 			sent, got := transfer(t, a, b, ipv4, 50*time.Millisecond, "check")
@@ -230,6 +234,7 @@ func TestIntegrationPolicer(t *testing.T) {
 
 // What is not TCP passes as well: UDP, and IP fragments of it.
 func TestIntegrationUDP(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := newHosts(t, 1500, "cubic")
 	wired(t, a, b, 1500, fast, fast)
 	for family := range 2 {
