@@ -110,7 +110,7 @@ func TestIntegrationOutage(t *testing.T) {
 		t.Run(string(direction), func(t *testing.T) {
 			t.Parallel()
 			server, pull, plug := wired(t)
-			spec := bulk.Spec{Direction: direction, Streams: 1, Duration: 8 * time.Second, Rate: 50e6}
+			spec := bulk.Spec{Direction: direction, Streams: 1, Duration: 5 * time.Second, Rate: 50e6}
 			var down, up sync.Once
 			var before, after int64
 			_, err := test(t.Context(), server.at("198.18.0.2"), Options{Spec: spec}, func(p bulk.Progress) {
@@ -118,7 +118,7 @@ func TestIntegrationOutage(t *testing.T) {
 				if p.At > 500*time.Millisecond {
 					down.Do(pull)
 				}
-				if p.At > 5500*time.Millisecond {
+				if p.At > 3*time.Second {
 					up.Do(func() { before = moved; plug() })
 				}
 				after = moved

@@ -29,7 +29,7 @@ func TestStockServerAgainAndAgain(t *testing.T) {
 	if _, err := test(t.Context(), server.at("127.0.0.1"), Options{Spec: spec}, nil, patient); err != nil {
 		t.Fatal(err)
 	}
-	for range 20 {
+	for range 10 {
 		if _, err := Test(t.Context(), server.at("127.0.0.1"), Options{Spec: spec}, nil); err != nil {
 			t.Fatal(err)
 		}

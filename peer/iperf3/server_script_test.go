@@ -240,6 +240,6 @@ func reports(bytes ...int64) Results {
 // Most tests wait for the other end most of the time: more of them go at once
 // than there are processors, unless -parallel is given.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "6")
+	_ = flag.Set("test.parallel", "10")
 	os.Exit(m.Run())
 }
