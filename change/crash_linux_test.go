@@ -224,7 +224,7 @@ func (v *victim) undo(told string) {
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	const worlds = 2
-	rounds, least := 510, 127
+	rounds, least := 210, 52
 	if testing.Short() {
 		rounds, least = 90, 10
 	}

@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,6 +47,8 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CHANGE_TEST_OWNER"); dir != "" {
 		exit(own(dir, os.Getenv("CHANGE_TEST_DETACHED") != ""))
 	}
+	// One of those that go at once waits for systemd's timer.
+	_ = flag.Set("test.parallel", "3")
 	os.Exit(m.Run())
 }
 

@@ -34,7 +34,7 @@ func TestTimerOfSystemd(t *testing.T) {
 	must(t, err)
 	m.StartWatchdog = StartDetachedWatchdog
 	before := kernelValue(t, rmem)
-	id, err := m.Begin(t.Context(), "timer", 8*time.Second)
+	id, err := m.Begin(t.Context(), "timer", 5*time.Second)
 	must(t, err)
 	must(t, m.Apply(t.Context(), id, []Setting{{rmem, biggest}}))
 	if got := kernelValue(t, rmem); got != biggest {
