@@ -27,6 +27,7 @@ func TestBothEndsAgree(t *testing.T) {
 		"marked":         {Direction: bulk.Forward, Streams: 1, Rate: 2 * unit.Mbps, TOS: 0xb8},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec.Protocol, spec.Duration, spec.Interval = bulk.UDP, 300*time.Millisecond, 50*time.Millisecond
 			spec.RecvBuf = 1 << 20 // the kernel gives what it allows
 			client, server := transfer(t, spec)
@@ -131,6 +132,7 @@ func TestStopFreezes(t *testing.T) {
 // A sender notices, after a second, that the peer's socket is closed; after Stop
 // it does not matter.
 func TestPeerCloses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	spec := bulk.Spec{Protocol: bulk.UDP, Direction: bulk.Forward, Streams: 1, Rate: 5 * unit.Mbps, Duration: time.Minute}
 	a, b := flows(t, spec)
 	b[0].UDP.Close()

@@ -20,6 +20,7 @@ func TestIntegrationLoss(t *testing.T) {
 		"in large runs": {Streams: 1, Rate: 400 * unit.Mbps},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec.Protocol, spec.Direction, spec.Length, spec.Duration = bulk.UDP, bulk.Forward, length, time.Second
 			client, server, dropped := cabled(t, spec, 5*unit.Mbps)
 			far, near := start(t, spec, server), start(t, spec, client)
