@@ -60,6 +60,7 @@ func TestIntegrationLinkLocal(t *testing.T) {
 // The server's host vanishes without a word: the client says so within seconds,
 // whatever it was sending, and keeps what it measured.
 func TestIntegrationHostVanishes(t *testing.T) {
+	t.Parallel()
 	patience := patient
 	patience.alive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}
 	for name, spec := range map[string]bulk.Spec{
@@ -106,6 +107,7 @@ func TestIntegrationHostVanishes(t *testing.T) {
 // A cable that is plugged in again after some seconds ends no test, whoever
 // sends.
 func TestIntegrationOutage(t *testing.T) {
+	t.Parallel()
 	for _, direction := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
 		t.Run(string(direction), func(t *testing.T) {
 			t.Parallel()

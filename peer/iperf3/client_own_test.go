@@ -43,6 +43,7 @@ func TestOwnServer(t *testing.T) {
 // What the client waits for at the end of a test is none of the receiver's time,
 // and nothing was received sooner than it was sent.
 func TestRestIsNotMeasured(t *testing.T) {
+	t.Parallel()
 	patience := patient
 	patience.read = time.Second
 	own := startServer(t, ServerConfig{})

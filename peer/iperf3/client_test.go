@@ -29,6 +29,7 @@ var brief = bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: 200 * time.
 // A server that stops, lies or talks nonsense at any step ends in an error that
 // says so, soon.
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		script func(*stage)
 		is     error  // nil: any
@@ -109,6 +110,7 @@ func TestNothingComes(t *testing.T) {
 
 // What breaks after the results does no harm: all is told.
 func TestPartings(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]func(*stage){
 		"in order":          func(s *stage) { s.say(DisplayResults); s.hear() },
 		"without a state":   func(s *stage) {},
@@ -131,6 +133,7 @@ func TestPartings(t *testing.T) {
 
 // A server that is busy, or between two tests, for a moment is tried again.
 func TestBusyForAMoment(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]func(*stage){
 		"says so":        func(s *stage) { s.say(AccessDenied) },
 		"closes at once": func(s *stage) {},
@@ -200,6 +203,7 @@ func TestStopped(t *testing.T) {
 
 // It can be stopped in every phase.
 func TestStoppedEarly(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]func(*stage){
 		"greeting":   func(s *stage) { s.silence() },
 		"parameters": func(s *stage) { s.agree(); s.silence() },

@@ -12,6 +12,7 @@ import (
 // The client's host vanishes without a word: its place is free within seconds,
 // whoever was sending.
 func TestIntegrationClientVanishes(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("iperf3")
 	if err != nil {
 		t.Skip("iperf3 is not installed")

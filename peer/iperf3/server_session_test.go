@@ -63,6 +63,7 @@ func TestServerNumbersStreamsAsTheyCome(t *testing.T) {
 // Whatever a client does, its test ends within the time of the phase, with a
 // line in the log.
 func TestServerOutlastsClients(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		does func(*script)
 		logs string

@@ -117,6 +117,7 @@ func (r *relay) answers(far net.Conn, to netip.AddrPort) {
 // once: what is said again opens the flow, or counts as one datagram out of
 // order, and never as a loss.
 func TestStockServerOpensSlowly(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		hello, answer func(int) (time.Duration, bool)
 		streams       int
