@@ -72,10 +72,10 @@ func OpenAPI() ([]byte, error) {
 	return json.MarshalIndent(new(Server).api(http.NewServeMux()).OpenAPI(), "", "  ")
 }
 
-func operation(method, address, id, summary string) huma.Operation {
+func (s *Server) operation(method, address, id, summary string) huma.Operation {
 	return huma.Operation{
 		Method: method, Path: address, OperationID: id, Summary: summary,
-		MaxBodyBytes: maxRequest, BodyReadTimeout: requestWithin,
+		MaxBodyBytes: maxRequest, BodyReadTimeout: s.patience.request,
 		Errors: []int{http.StatusUnauthorized, http.StatusTooManyRequests},
 	}
 }
@@ -88,11 +88,11 @@ func withToken(o huma.Operation) huma.Operation {
 }
 
 func (s *Server) helloAPI(api huma.API) {
-	huma.Register(api, operation(http.MethodGet, "/v1/hello", "hello", "Who is there, and what it allows"),
+	huma.Register(api, s.operation(http.MethodGet, "/v1/hello", "hello", "Who is there, and what it allows"),
 		func(ctx context.Context, _ *nothing) (*output[Hello], error) {
 			return give(s.hello(callerOf(ctx))), nil
 		})
-	huma.Register(api, withToken(operation(http.MethodGet, "/v1/facts", "facts", "Facts of the far end's host")),
+	huma.Register(api, withToken(s.operation(http.MethodGet, "/v1/facts", "facts", "Facts of the far end's host")),
 		func(ctx context.Context, _ *nothing) (*output[*host.Facts], error) {
 			if err := callerOf(ctx).needToken("reading the host's facts"); err != nil {
 				return nil, err
@@ -106,7 +106,7 @@ func (s *Server) helloAPI(api huma.API) {
 }
 
 func (s *Server) transferAPI(api huma.API) {
-	create := operation(http.MethodPost, "/v1/transfers", "create-transfer", "Make place for a transfer")
+	create := s.operation(http.MethodPost, "/v1/transfers", "create-transfer", "Make place for a transfer")
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (*output[admission], error) {
 		caller := callerOf(ctx)
@@ -128,7 +128,7 @@ func (s *Server) transferAPI(api huma.API) {
 		return give(admission{ID: t.id, Cookie: t.cookie, AttachWithin: s.patience.attach}), nil
 	})
 
-	huma.Register(api, operation(http.MethodPost, "/v1/transfers/{id}/start", "start-transfer", "Start when all streams are there; answers when the far end runs"),
+	huma.Register(api, s.operation(http.MethodPost, "/v1/transfers/{id}/start", "start-transfer", "Start when all streams are there; answers when the far end runs"),
 		func(ctx context.Context, in *named) (*nothing, error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
@@ -137,7 +137,7 @@ func (s *Server) transferAPI(api huma.API) {
 			return nil, answer(t.start(ctx))
 		})
 
-	huma.Register(api, operation(http.MethodGet, "/v1/transfers/{id}", "watch-transfer", "How it stands; also the client's heartbeat"),
+	huma.Register(api, s.operation(http.MethodGet, "/v1/transfers/{id}", "watch-transfer", "How it stands; also the client's heartbeat"),
 		func(_ context.Context, in *named) (*output[standing], error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
@@ -146,7 +146,7 @@ func (s *Server) transferAPI(api huma.API) {
 			return give(t.standing(false)), nil
 		})
 
-	huma.Register(api, operation(http.MethodGet, "/v1/transfers/{id}/result", "transfer-result", "Waits a little for the result; ask again while it is not done"),
+	huma.Register(api, s.operation(http.MethodGet, "/v1/transfers/{id}/result", "transfer-result", "Waits a little for the result; ask again while it is not done"),
 		func(ctx context.Context, in *named) (*output[standing], error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
@@ -160,7 +160,7 @@ func (s *Server) transferAPI(api huma.API) {
 			return give(t.standing(true)), nil
 		})
 
-	huma.Register(api, operation(http.MethodDelete, "/v1/transfers/{id}", "end-transfer", "End it early, or forget its result"),
+	huma.Register(api, s.operation(http.MethodDelete, "/v1/transfers/{id}", "end-transfer", "End it early, or forget its result"),
 		func(_ context.Context, in *named) (*nothing, error) {
 			t, err := s.transfer(in.ID)
 			if err != nil {
@@ -191,7 +191,7 @@ func (t *transfer) standing(withEnd bool) standing {
 }
 
 func (s *Server) probeAPI(api huma.API) {
-	huma.Register(api, operation(http.MethodPost, "/v1/probes", "open-probe", "A ticket for path probes over UDP from the caller's address"),
+	huma.Register(api, s.operation(http.MethodPost, "/v1/probes", "open-probe", "A ticket for path probes over UDP from the caller's address"),
 		func(ctx context.Context, _ *nothing) (*output[path.Ticket], error) {
 			if s.responder == nil {
 				return nil, problem(ErrRefused, "this far end answers no path probes: it has no UDP port")
@@ -199,7 +199,7 @@ func (s *Server) probeAPI(api huma.API) {
 			ticket, err := s.responder.Open(callerOf(ctx).from.Addr())
 			return give(ticket), answer(err)
 		})
-	huma.Register(api, operation(http.MethodGet, "/v1/probes/{id}", "observed-probe", "What the far end saw and did for a ticket"),
+	huma.Register(api, s.operation(http.MethodGet, "/v1/probes/{id}", "observed-probe", "What the far end saw and did for a ticket"),
 		func(_ context.Context, in *named) (*output[path.Observed], error) {
 			if s.responder == nil {
 				return nil, problem(ErrGone, "no such probe")

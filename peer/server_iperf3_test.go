@@ -96,7 +96,9 @@ func TestIntegrationIPerf3Bytes(t *testing.T) {
 	iperf3All(t, far.address, all, func(t *testing.T, options string, got iperf3Document) { got.agree(t, options) })
 }
 
-// At full speed, what the sockets hold when the test ends is the difference.
+// At full speed, what the sockets hold when the test ends is the difference, and
+// what a busy host sends until it hears of the end: no more than a third in a
+// test of a second. That no byte is lost count of is shown with tests of bytes.
 func TestIntegrationIPerf3FullSpeed(t *testing.T) {
 	t.Parallel()
 	log := &transcript.Log{}
@@ -104,7 +106,7 @@ func TestIntegrationIPerf3FullSpeed(t *testing.T) {
 	for _, direction := range []string{"", "-R", "--bidir"} {
 		got := iperf3JSON(t, far.address, strings.Fields("-t 1 "+direction)...)
 		sent, received := got.End.SumSent.Bytes, got.End.SumReceived.Bytes
-		if got.Error != "" || received < 10<<20 || max(sent-received, received-sent) > 4<<20+sent/10 { // a busy host hears late of the end
+		if got.Error != "" || received < 10<<20 || max(sent-received, received-sent) > 4<<20+sent/3 {
 			t.Errorf("%s: %q: %d bytes were sent, %d received", direction, got.Error, sent, received)
 		}
 		if r := got.End.SumSent.Retransmits; r == nil {
