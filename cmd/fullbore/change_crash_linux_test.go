@@ -140,7 +140,7 @@ func TestIntegrationKilledVerbs(t *testing.T) {
 	if !sandbox.Run(t) {
 		return
 	}
-	const rounds = 42
+	const rounds = 30
 	c := newChanging(t)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	lasts := map[string]time.Duration{} // how long a verb takes that nobody kills
@@ -196,6 +196,9 @@ func (c *changing) dropIn() string {
 // as when the network of an ssh session breaks: the plan stays until its
 // deadline, and is then reverted without any other command.
 func TestIntegrationClosedTerminal(t *testing.T) {
+	if !sandbox.Entering() {
+		t.Parallel() // within, it sets the environment
+	}
 	if !sandbox.Run(t) {
 		return
 	}

@@ -38,6 +38,7 @@ func TestIntegrationHosts(t *testing.T) {
 		{"little processor time, but enough", hosts(t, longLink, "", ", cpus: 0.3", ", cpus: 0.3"), diagnose.Healthy},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			out, err := exec.CommandContext(t.Context(), self(t), "diagnose", "--lab", test.scenario, "--quick", "--json").Output()
 			if err != nil {
 				t.Fatal(err)
@@ -61,6 +62,7 @@ func TestIntegrationCPU(t *testing.T) {
 		{"the receiver's quota", hosts(t, fastLink, "", "", ", cpus: 0.1"), diagnose.ReceiverCPU},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			out, err := exec.CommandContext(t.Context(), self(t), "test", "--lab", test.scenario, "-J", "-l", "16", "-t", "3", "-O", "1").Output()
 			if err != nil {
 				t.Fatal(err)

@@ -28,6 +28,7 @@ func scenarioFile(t *testing.T, text string) string {
 // gets a verdict, within what is promised, and what it rests on can be diagnosed
 // again elsewhere, with the same words.
 func TestIntegrationDiagnose(t *testing.T) {
+	t.Parallel()
 	blackHole := scenarioFile(t, `
 name: black-hole
 path:
@@ -50,6 +51,7 @@ hosts:
 		{name: "quick", scenario: "no-window-scale", flags: []string{"--quick", "-P", "2"}, cause: "window-scale", seconds: 2.5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			evidence := filepath.Join(t.TempDir(), "evidence.json.gz")
 			command := exec.CommandContext(t.Context(), self(t), append([]string{"diagnose", "--lab", test.scenario, "--json", "--evidence", evidence}, test.flags...)...)
 			var said bytes.Buffer
@@ -83,6 +85,7 @@ hosts:
 // TestIntegrationTrial: a trial on real kernels stops at Ctrl-C, and the verdict
 // that was there before it is still given.
 func TestIntegrationTrial(t *testing.T) {
+	t.Parallel()
 	two := newTwo(t, scenarioFile(t, `
 name: lossy
 path:

@@ -112,7 +112,7 @@ func TestIntegrationInterop(t *testing.T) {
 }
 
 // cellsAtOnce are more than there are processors: most cells wait for a clock.
-const cellsAtOnce = 8
+const cellsAtOnce = 16
 
 // runInterop runs all cells, some at a time, and gives the rows of the table.
 func runInterop(t *testing.T, far string) string {

@@ -4,8 +4,10 @@ import "testing"
 
 // TestIntegrationTest: on real kernels the figures name what is known of the path.
 func TestIntegrationTest(t *testing.T) {
+	t.Parallel()
 	t.Run("a receiver's window", func(t *testing.T) {
-		doc := testJSON(t, "--lab", "mac-gigabit", "-t", "3")
+		t.Parallel()
+		doc := testJSON(t, "--lab", slowHosts, "-t", "3")
 		f := doc.FullBore.Figures[0]
 		if f.Waited == nil || f.Waited.Window < 0.5 {
 			t.Errorf("waited for %+v, want the receiver's window most of the time", f.Waited)
@@ -18,7 +20,8 @@ func TestIntegrationTest(t *testing.T) {
 		}
 	})
 	t.Run("a queue that fills", func(t *testing.T) {
-		doc := testJSON(t, "--lab", "clean-wan", "-t", "3", "-O", "1", "-P", "4")
+		t.Parallel()
+		doc := testJSON(t, "--lab", hosts(t, longLink, "", "", ""), "-t", "2", "-O", "1", "-P", "4")
 		f := doc.FullBore.Figures[0]
 		if f.SmallFlow == nil || f.SmallFlow.Before == nil || f.SmallFlow.Loaded == nil || f.SmallFlow.Loaded.Max <= f.SmallFlow.Before.Median {
 			t.Fatalf("%+v", f.SmallFlow)
@@ -31,7 +34,8 @@ func TestIntegrationTest(t *testing.T) {
 		}
 	})
 	t.Run("a comparison", func(t *testing.T) {
-		doc := compareJSON(t, exitDone, "--lab", "mac-gigabit", "--ab", "-t 1", "-t 1 -w 4M", "--rounds", "3")
+		t.Parallel()
+		doc := compareJSON(t, exitDone, "--lab", slowHosts, "--ab", "-t 1", "-t 1 -w 4M", "--rounds", "3")
 		if doc.Goodput.Decision != "more" || len(doc.Order) != 6 {
 			t.Errorf("%+v", doc)
 		}

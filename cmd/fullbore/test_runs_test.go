@@ -88,13 +88,15 @@ func testJSON(t *testing.T, args ...string) tested {
 	return doc
 }
 
-// TestTestRuns runs transfers over the loopback interface, in all forms.
+// TestTestRuns runs transfers over the loopback interface, in all forms. They have a
+// rate, as other tests wait for their own processor time beside them.
 func TestTestRuns(t *testing.T) {
 	t.Parallel()
-	at := farProcess(t)
+	at := farProcess(t, "--max-clients", "32")
 
 	t.Run("figures of both directions", func(t *testing.T) {
-		doc := testJSON(t, at, "-t", "0.5", "-i", "0.1", "--bidir", "-P", "2")
+		t.Parallel()
+		doc := testJSON(t, at, "-t", "0.5", "-i", "0.1", "-b", "20M", "--bidir", "-P", "2")
 		if doc.FullBore.Schema != "fullbore/test/1" || len(doc.FullBore.Figures) != 2 {
 			t.Fatalf("schema %q, %d figures", doc.FullBore.Schema, len(doc.FullBore.Figures))
 		}
@@ -112,6 +114,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("no bytes, and one", func(t *testing.T) {
+		t.Parallel()
 		for _, n := range []string{"0", "1"} {
 			for _, way := range []string{"--bytes=" + n, "--reverse"} {
 				doc := testJSON(t, at, "-n", n, way)
@@ -124,6 +127,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("repeats", func(t *testing.T) {
+		t.Parallel()
 		doc := testJSON(t, at, "-n", "1M", "--repeat", "4")
 		r := doc.FullBore.Repeat
 		if len(doc.FullBore.Runs) != 4 || r == nil || r.Runs != 4 || r.Goodput.Median <= 0 ||
@@ -133,7 +137,8 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("until it is known", func(t *testing.T) {
-		doc := testJSON(t, at, "-t", "0.2", "--until-ci", "90%")
+		t.Parallel()
+		doc := testJSON(t, at, "-t", "0.2", "-b", "50M", "--until-ci", "90%")
 		if r := doc.FullBore.Repeat; r == nil || r.Runs < 3 || r.Settled == nil || !*r.Settled {
 			t.Errorf("%+v", r)
 		}
@@ -144,7 +149,8 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("text", func(t *testing.T) {
-		stdout, stderr, code := fullbore(t, "test", "-c", at, "-t", "0.5", "-P", "2", "-T", "nightly")
+		t.Parallel()
+		stdout, stderr, code := fullbore(t, "test", "-c", at, "-t", "0.5", "-P", "2", "-b", "20M", "-T", "nightly")
 		for _, want := range []string{"[SUM]", "sender\n", "receiver\n", "goodput", "small flow", "CPU-s/GB", "waited for"} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("%q is missing in\n%s", want, stdout)
@@ -161,7 +167,8 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("verbose", func(t *testing.T) {
-		stdout, _, _ := fullbore(t, "test", at, "-t", "0.5", "-P", "128", "-V")
+		t.Parallel()
+		stdout, _, _ := fullbore(t, "test", at, "-t", "0.5", "-P", "128", "-b", "1M", "-V")
 		for _, want := range []string{"for one ACK", "path MTU", "counters", "128 streams"} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("%q is missing", want)
@@ -170,12 +177,13 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("forms for machines", func(t *testing.T) {
+		t.Parallel()
 		for flag, want := range map[string][]string{
 			"--json-stream": {`{"event":"start"`, `{"event":"interval"`, `{"event":"fullbore"`, `{"event":"end"`},
 			"--csv":         {"row,start_s,", "interval,0,", "total,0,"},
 			"--prometheus":  {"# HELP fullbore_", "fullbore_transfer_success{"},
 		} {
-			stdout, stderr, code := fullbore(t, "test", at, "-t", "0.3", flag)
+			stdout, stderr, code := fullbore(t, "test", at, "-t", "0.3", "-b", "50M", flag)
 			for _, w := range want {
 				if !strings.Contains(stdout, w) {
 					t.Errorf("%s: %q is missing in\n%s", flag, w, stdout)
@@ -188,6 +196,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("UDP and the far end's report, by iperf3's protocol", func(t *testing.T) {
+		t.Parallel()
 		doc := testJSON(t, at, "-t", "0.5", "-u", "-b", "10M", "--get-server-output")
 		if got := float64(doc.End.Received.Bytes) * 8 / 0.5; math.Abs(got-10e6) > 2e6 {
 			t.Errorf("%.3g bit/s arrived of 10 Mbit/s", got)
@@ -198,6 +207,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("what iperf3's protocol settles is in the first event", func(t *testing.T) {
+		t.Parallel()
 		stdout, stderr, code := fullbore(t, "test", "iperf3://"+at, "-t", "0.3", "-u", "--json-stream")
 		line, _, _ := strings.Cut(stdout, "\n")
 		var first struct {
@@ -216,6 +226,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("ndt7 with a certificate of the far end's own", func(t *testing.T) {
+		t.Parallel()
 		_, stderr, code := fullbore(t, "test", "ndt7s://"+at, "-t", "0.3")
 		if code != exitFailed || !strings.Contains(stderr, "--insecure") {
 			t.Errorf("exit code %d: %s", code, stderr)
@@ -227,8 +238,9 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("a full disk", func(t *testing.T) {
+		t.Parallel()
 		for _, form := range []string{"", "--json", "--json-stream", "--csv", "--prometheus", "--repeat=2"} {
-			args := []string{"test", at, "-t", "30", "-i", "0.1"}
+			args := []string{"test", at, "-t", "30", "-i", "0.1", "-b", "50M"}
 			if form != "" && form != "--json-stream" {
 				args[3] = "0.2" // nothing is written before the end
 			}
@@ -245,6 +257,7 @@ func TestTestRuns(t *testing.T) {
 	})
 
 	t.Run("a far end that is not there, as a document", func(t *testing.T) {
+		t.Parallel()
 		stdout, stderr, code := fullbore(t, "test", "127.0.0.1:1", "-J")
 		var doc tested
 		if err := json.Unmarshal([]byte(stdout), &doc); err != nil || doc.Error == "" {
@@ -259,10 +272,11 @@ func TestTestRuns(t *testing.T) {
 // Ctrl-C in the middle prints what was measured so far, in every form.
 func TestTestInterrupted(t *testing.T) {
 	t.Parallel()
-	at := farProcess(t)
+	at := farProcess(t, "--max-clients", "16")
 	for _, form := range []string{"", "--json", "--json-stream", "--csv", "--prometheus"} {
 		t.Run("form "+form, func(t *testing.T) {
-			args := []string{"test", at, "-t", "30", "-i", "0.2"}
+			t.Parallel()
+			args := []string{"test", at, "-t", "60", "-i", "0.2", "-b", "20M"}
 			if form != "" {
 				args = append(args, form)
 			}
@@ -273,11 +287,11 @@ func TestTestInterrupted(t *testing.T) {
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(800 * time.Millisecond)
+			time.Sleep(2 * time.Second) // some forms show nothing before their end
 			_ = command.Process.Signal(os.Interrupt)
 			began := time.Now()
 			_ = command.Wait()
-			if code := command.ProcessState.ExitCode(); code != exitFailed || time.Since(began) > 10*time.Second {
+			if code := command.ProcessState.ExitCode(); code != exitFailed || time.Since(began) > 20*time.Second {
 				t.Errorf("exit code %d after %v", code, time.Since(began))
 			}
 			if !strings.Contains(errs.String(), "interrupted") {

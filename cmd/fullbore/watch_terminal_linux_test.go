@@ -70,18 +70,21 @@ func TestWatchWithoutTerminal(t *testing.T) {
 	port := ownFlow(t)
 
 	t.Run("lines", func(t *testing.T) {
+		t.Parallel()
 		stdout, stderr, code := fullbore(t, "watch", "--interval", "100ms", "--count", "3", "--port", port, "--all")
 		if code != exitDone || strings.Count(stdout, "2 of 2 flows") != 3 || strings.Count(stdout, "127.0.0.1:"+port) != 6 {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
 	})
 	t.Run("a line a document", func(t *testing.T) {
+		t.Parallel()
 		stdout, stderr, code := fullbore(t, "watch", "--interval", "100ms", "--for", "1s", "--json", "--port", port, "--all")
 		if lines := strings.Count(stdout, "\n"); code != exitDone || lines < 1 || lines > 10 || strings.Count(stdout, `{"schema":"fullbore/watch/1"`) != lines {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
 	})
 	t.Run("a process that is not there", func(t *testing.T) {
+		t.Parallel()
 		stdout, stderr, code := fullbore(t, "watch", "--once", "--process", "fulbore")
 		if code != exitDone || !strings.Contains(stderr, `no flow is of the process "fulbore"; these have: `) || strings.Contains(stdout, "RTT") {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -89,6 +92,7 @@ func TestWatchWithoutTerminal(t *testing.T) {
 	})
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
 			command := exec.CommandContext(t.Context(), self(t), "watch", "--interval", "100ms")
 			out, err := command.StdoutPipe()
 			if err != nil {
@@ -107,6 +111,7 @@ func TestWatchWithoutTerminal(t *testing.T) {
 		})
 	}
 	t.Run("a reader that goes", func(t *testing.T) {
+		t.Parallel()
 		command := exec.CommandContext(t.Context(), self(t), "watch", "--interval", "100ms", "--for", "30s")
 		reader, writer, err := os.Pipe()
 		if err != nil {
@@ -125,6 +130,7 @@ func TestWatchWithoutTerminal(t *testing.T) {
 		}
 	})
 	t.Run("no room", func(t *testing.T) {
+		t.Parallel()
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
