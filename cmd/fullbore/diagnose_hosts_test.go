@@ -55,15 +55,15 @@ func TestIntegrationHosts(t *testing.T) {
 }
 
 // TestIntegrationCPU: writes and reads of 16 bytes make any processor slow, and
-// one of which a tenth may be used the slower of the two.
+// one of which a tenth may be used the slower of the two. One after the other, as the
+// end without a quota is to have a processor.
 func TestIntegrationCPU(t *testing.T) {
 	for _, test := range []struct{ name, scenario, cause string }{
 		{"the sender's quota", hosts(t, fastLink, "", ", cpus: 0.1", ""), diagnose.SenderCPU},
 		{"the receiver's quota", hosts(t, fastLink, "", "", ", cpus: 0.1"), diagnose.ReceiverCPU},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			out, err := exec.CommandContext(t.Context(), self(t), "test", "--lab", test.scenario, "-J", "-l", "16", "-t", "3", "-O", "1").Output()
+			out, err := exec.CommandContext(t.Context(), self(t), "test", "--lab", test.scenario, "-J", "-l", "16", "-t", "2", "-O", "1").Output()
 			if err != nil {
 				t.Fatal(err)
 			}

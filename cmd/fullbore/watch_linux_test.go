@@ -22,7 +22,6 @@ import (
 // TestIntegrationWatch watches other people's programs on a path of 400 Mb/s and
 // 150 ms, which TCP itself could fill.
 func TestIntegrationWatch(t *testing.T) {
-	t.Parallel()
 	for _, program := range []string{"/usr/sbin/sshd", "ssh-keygen", "scp", "/usr/sbin/nginx", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("needs %s (Debian: openssh-server, openssh-client, nginx-light, curl)", program)
