@@ -27,9 +27,7 @@ func TestIntegrationWatch(t *testing.T) {
 			t.Skipf("needs %s (Debian: openssh-server, openssh-client, nginx-light, curl)", program)
 		}
 	}
-	w := newTwo(t, filepath.Join("testdata", "far.yaml"))
-	far := w.lab
-	w.nginx()
+	far := filepath.Join("testdata", "far.yaml")
 	zeros := filepath.Join(t.TempDir(), "zeros") // takes no room on the disk
 	if err := os.WriteFile(zeros, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -38,10 +36,10 @@ func TestIntegrationWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Together they take less than the path carries.
+	// Each has a path of its own: another's slow start would fill the queue.
 	t.Run("scp", func(t *testing.T) {
 		t.Parallel()
-		w := &two{t, far}
+		w := newTwo(t, far)
 		copyTo := w.ssh()
 		stop := w.run("a", copyTo(zeros)...)
 		defer stop()
@@ -72,9 +70,10 @@ func TestIntegrationWatch(t *testing.T) {
 
 	t.Run("HTTP/2 upload", func(t *testing.T) {
 		t.Parallel()
-		w := &two{t, far}
+		w := newTwo(t, far)
+		w.nginx()
 		defer w.run("a", "curl", "-sS", "--http2-prior-knowledge", "-T", zeros, "http://"+w.b()+":8080/upload/zeros")()
-		f := w.watch("a", []string{"--process", "curl", "--port", "8080"}, "a window of 64 KiB", func(flows []flow.Flow) bool {
+		f := w.watch("a", []string{"--process", "curl"}, "a window of 64 KiB", func(flows []flow.Flow) bool {
 			return len(flows) == 1 && about(flows[0], 64*unit.KiB)
 		})[0]
 		if words := f.Limit.Says + " " + f.Limit.Action; !strings.Contains(words, "HTTP/2") {
@@ -84,10 +83,11 @@ func TestIntegrationWatch(t *testing.T) {
 
 	t.Run("slow reader", func(t *testing.T) {
 		t.Parallel()
-		w := &two{t, far}
+		w := newTwo(t, far)
+		w.nginx()
 		defer w.run("a", "curl", "-sS", "--limit-rate", "4M", "-o", "/dev/null", "http://"+w.b()+":8082/"+filepath.Base(zeros), "--get")()
 		slow := func(flows []flow.Flow) bool { return len(flows) == 1 && flows[0].Limit.Cause == diagnose.SlowReceiver }
-		f := w.watch("a", []string{"--process", "curl", "--port", "8082"}, "slow-receiver", slow)[0]
+		f := w.watch("a", []string{"--process", "curl"}, "slow-receiver", slow)[0]
 		if f.Sends || f.Remote.Port() != 8082 {
 			t.Errorf("who and where from: %+v", f)
 		}
