@@ -45,9 +45,8 @@ func applicationWindow(v *view) *Finding {
 	}
 	f.Add("answers", v.answers(), "per RTT", "the far end's program answers %.3g times a round trip", v.answers())
 	if sends {
-		if open := unit.Size(v.senders[0].median(room)); open > 0 { // else shut
-			f.Add("tcp_windows", float64(open), "B", "TCP itself would let %v be in flight, as its windows stand: %v", open, WindowRate(open, v.rtt))
-		}
+		open := unit.Size(v.senders[0].median(room))
+		f.Add("tcp_windows", float64(open), "B", "TCP itself would let %v be in flight, as its windows stand: %v", open, WindowRate(open, v.rtt))
 	}
 	return v.predictTwice(f, "of two transfers at a time, since each has a window of its own; more add up until the path is full, and how much it carries cannot be seen from a running flow")
 }
@@ -64,7 +63,7 @@ type programWindow struct {
 
 func (v *view) programWindow() (w programWindow) {
 	sends := len(v.senders) > 0
-	if v.Passing == nil || v.rtt <= 0 || sends && v.unfilled() < 0.5 || v.answers() < 0.5 {
+	if v.Passing == nil || sends && v.unfilled() < 0.5 || v.answers() < 0.5 {
 		return w
 	}
 	w.average = float64(v.goodput.BytesIn(v.rtt))

@@ -60,5 +60,5 @@ func (v *view) depth() time.Duration {
 // bloated says whether that is out of proportion.
 func (v *view) bloated() bool {
 	waits := v.depth() - v.minRTT
-	return v.minRTT > 0 && waits > bloat && float64(waits) > bloatedTrip*float64(v.minRTT)
+	return waits > bloat && float64(waits) > bloatedTrip*float64(v.minRTT)
 }

@@ -106,7 +106,7 @@ func (v *view) load(at side) (l load, ok bool) {
 			l.core.Busy, l.core.SoftIRQ = core.Busy, core.SoftIRQ
 		}
 	}
-	return l, l.threads > 0 && !math.IsNaN(l.used) && !math.IsNaN(l.quota)
+	return l, l.threads > 0 && !math.IsNaN(l.quota)
 }
 
 // available is how much processor time there was for the process, in cores.
@@ -120,11 +120,7 @@ func (l load) available() float64 {
 // limit is the goodput once every stream has a core of its own, if each byte
 // goes on to cost what it costs now.
 func (l load) limit(v *view) limit {
-	rate := unit.Rate(math.Inf(1))
-	if l.used > 0 {
-		rate = v.goodput * unit.Rate(max(1, l.threads/l.used))
-	}
-	return limit{rate, fmt.Sprintf("one core of the %s for each stream", l.at)}
+	return limit{v.goodput * unit.Rate(max(1, l.threads/l.used)), fmt.Sprintf("one core of the %s for each stream", l.at)}
 }
 
 func (l load) words(v *view, byQuota, byThread bool) (says, action string) {

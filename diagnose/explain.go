@@ -110,7 +110,7 @@ func parseExplanation(text []byte) (e Explanation, err error) {
 // name, or those whose meaning has it.
 func Like(word string) []string {
 	word = strings.ToLower(strings.TrimSpace(word))
-	if word == "" || len(word) > 64 {
+	if len(word) > 64 {
 		return nil
 	}
 	var like []string

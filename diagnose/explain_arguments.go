@@ -45,10 +45,8 @@ func argument[T any](v any, parse func(string) (T, error)) T {
 // thousands writes a number with three significant digits, in groups:
 // "503,000,000".
 func thousands(v float64) string {
-	if scale := math.Pow(10, math.Floor(math.Log10(v))-2); scale > 1 {
-		v = math.Round(v/scale) * scale
-	}
-	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	scale := max(1, math.Pow(10, math.Floor(math.Log10(v))-2))
+	digits := strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}

@@ -115,7 +115,7 @@ func (v *view) lossLimit() limit {
 // infinite without loss.
 func (v *view) lossRate() unit.Rate {
 	window := LossWindow(v.congestion(), v.loss.rate, v.rtt) * v.mss()
-	if math.IsNaN(window) || math.IsInf(window, 0) || window <= 0 || v.rtt <= 0 {
+	if !(window > 0) { // also NaN
 		return unit.Rate(math.Inf(1))
 	}
 	return unit.Rate(window*8/v.rtt.Seconds()) * unit.Rate(len(v.senders))

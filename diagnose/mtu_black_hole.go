@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -20,7 +19,7 @@ func mtuBlackHole(v *view) *Finding {
 		return nil // TCP knows of the limit: no packet is too large
 	}
 	small := v.trial(TrialSegment)
-	if stalled := v.goodput <= 0 || v.stalled(); !stalled && (believed == 0 || small == nil) {
+	if !v.stalled() && (believed == 0 || small == nil) {
 		return nil
 	}
 	f := &Finding{
@@ -42,14 +41,11 @@ func mtuBlackHole(v *view) *Finding {
 			f.Predicted = limit
 		}
 	}
-	switch {
-	case f.Predicted <= v.goodput: // nothing is known of what small segments bring, or they bring no more
+	if f.Predicted <= v.goodput { // nothing is known of what small segments bring, or they bring no more
 		f.Predicted = v.goodput
-	case v.goodput > 0:
-		f.Gain = min(maxGain, float64(f.Predicted)/float64(v.goodput))
-	default:
-		f.Gain = maxGain
+		return f
 	}
+	f.Gain = min(maxGain, float64(f.Predicted)/float64(v.goodput))
 	return f
 }
 
@@ -61,8 +57,5 @@ const maxGain = 10_000
 // retransmission timeout lets a packet go every 200 ms, later ever more rarely,
 // RFC 6298), or most of what it sends it sends again.
 func (v *view) stalled() bool {
-	sent := sum(v.senders, func(f flow) float64 {
-		return f.delta(func(t *bulk.TCPInfo) uint64 { return t.BytesSent })
-	})
-	return v.goodput < 10*unit.Kbps || sent > 0 && v.loss.share > 0.5
+	return v.goodput < 10*unit.Kbps || v.loss.share > 0.5
 }

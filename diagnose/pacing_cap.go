@@ -69,7 +69,7 @@ func (v *view) pacing() ownCap {
 			return ownCap{}
 		}
 		most := f.last().TCP.MaxPacingRate
-		if most == 0 || most == math.MaxUint32 || float64(most)*8 >= float64(path.Fastest) { // none, as kernels before 4.20 and later ones say it
+		if most == 0 || most == math.MaxUint32 { // none, as kernels before 4.20 say it; later ones say what no flow reaches
 			return ownCap{}
 		}
 		total += 8 * float64(most)
@@ -137,9 +137,10 @@ func (v *view) beyond() (rate unit.Rate, by string) {
 			speed = i.Speed
 			break
 		}
-		if speed == 0 || i.Speed < speed {
+		if speed == 0 {
 			speed = i.Speed
 		}
+		speed = min(speed, i.Speed)
 	}
 	if speed == 0 {
 		return 0, ""

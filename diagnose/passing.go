@@ -26,12 +26,12 @@ const sureAtMost = 0.95
 func InPassing(e *Evidence) Finding {
 	v := newView(e)
 	v.judge(passing)
-	if v.found(ShortTransfer) != nil { // a running flow is not too short, it has only just begun
-		return v.unlimited("The connection is still getting faster, and its windows are still opening: it has not reached its limit.", "look again in a few seconds")
-	}
 	inOrder(v.findings)
 	f := verdict(v, v.findings)
-	if f.Cause == Unknown {
+	switch {
+	case v.found(ShortTransfer) != nil: // a running flow is not too short, it has only just begun
+		f = v.unlimited("The connection is still getting faster, and its windows are still opening: it has not reached its limit.", "look again in a few seconds")
+	case f.Cause == Unknown:
 		f = v.unknownInPassing()
 	}
 	f.Confidence = min(f.Confidence, sureAtMost)
@@ -44,7 +44,6 @@ func (v *view) unlimited(says, action string) Finding {
 	f := Finding{Cause: Unknown, Gain: 1, Says: says, Action: action}
 	f.addGoodput(v)
 	f.addRTT(v)
-	v.addShares(&f)
 	return f
 }
 
