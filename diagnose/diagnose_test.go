@@ -52,6 +52,9 @@ var scenes = []struct {
 	{"the sender's buffer, with BBR",
 		scene{goodput: 186 * mbps, rtt: 150 * ms, sndbuf: 0.1, sendBuf: 4194304, congestion: "bbr"},
 		SenderBuffer, 0.85},
+	{"the sender's buffer, whose host does not report its maximum",
+		scene{goodput: 186 * mbps, rtt: 150 * ms, sndbuf: 0.7, sendBuf: 4194304, recvBuf: 33554432, nofacts: true},
+		SenderBuffer, 0.75},
 	{"the application fixes SO_SNDBUF",
 		scene{goodput: 9.3 * mbps, rtt: 150 * ms, sndbuf: 0.8, sendBuf: 212992, spec: bulk.Spec{SendBuf: 106496}},
 		SenderBuffer, 0.9},
@@ -186,8 +189,10 @@ func TestNothingMeasured(t *testing.T) {
 	died := scene{goodput: 1 * mbps, rtt: ms}.evidence()
 	died.Transfer.Client.Streams, died.Transfer.Server.Streams = nil, nil
 	died.Transfer.Server.Error = "connection reset by peer\x1b[2J"
+	untimed := scene{goodput: 20 * mbps, unprobed: true}.evidence()
+	eachSample(&untimed.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.RTT, s.MinRTT = 0, 0 })
 	for name, e := range map[string]*Evidence{
-		"nothing": nil, "no transfer": {}, "no streams": {Direction: bulk.Forward, Transfer: &bulk.Result{}}, "died": died,
+		"nothing": nil, "no transfer": {}, "no streams": {Direction: bulk.Forward, Transfer: &bulk.Result{}}, "died": died, "no round trip": untimed,
 	} {
 		d := Diagnose(e)
 		if d.Verdict.Cause != Unknown || d.Verdict.Confidence != 0 || len(d.Findings) != 0 {
@@ -216,6 +221,17 @@ func TestLossWindow(t *testing.T) {
 		got := unit.Rate(LossWindow(c.congestion, c.p, c.rtt) * 1448 * 8 / c.rtt.Seconds())
 		if diff := cmp.Diff(float64(c.want), float64(got), cmpopts.EquateApprox(0.025, 0)); diff != "" {
 			t.Errorf("%s, p %v, %v: %s", c.congestion, c.p, c.rtt, diff)
+		}
+	}
+}
+
+// Without loss nothing bounds the window, whether or not a round trip is known.
+func TestLossWindowWithoutLoss(t *testing.T) {
+	for _, congestion := range []string{"cubic", "reno", "bbr"} {
+		for _, rtt := range []time.Duration{0, 150 * ms} {
+			if got := LossWindow(congestion, 0, rtt); !math.IsInf(got, 1) {
+				t.Errorf("%s, round trip of %v: %v", congestion, rtt, got)
+			}
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fullbore/fullbore/bulk"
 )
 
 // Every cause has an explanation, whole, and there is no other file.
@@ -150,6 +152,7 @@ func TestExamples(t *testing.T) {
 		`{{runLength "1gbit" "150ms"}}`:                  "503,000,000", // 3 * 12949^2
 		`{{takes "1MiB" "10mbit"}}`:                      "839 ms",
 		`{{takes "10MB" "10mbit"}}`:                      "8 s",
+		`{{takes "1MB" "8mbit"}}`:                        "1 s",
 		`{{inTurn "1gbit" "1gbit"}}`:                     "500 Mb/s",
 		`{{percent (frameLoss 1e-4 125)}}`:               "9.52 %", // 1 - 0.9999^1000
 		`{{queue (bdp "1gbit" "150ms") 0.5 100}}`:        "1.79 MiB",
@@ -182,6 +185,8 @@ func TestLike(t *testing.T) {
 		"ssh":                   "application-window",
 		"buffer":                "receiver-buffer sender-buffer bufferbloat",
 		"tcp_mem":               "memory-pressure",
+		"policemen":             "policer", // a third of its letters may be wrong
+		"the":                   "healthy receiver-buffer window-scale",
 		"gremlins":              "",
 		"":                      "",
 		"x":                     "",
@@ -196,6 +201,13 @@ func TestLike(t *testing.T) {
 func TestCeilings(t *testing.T) {
 	if got := Ceilings(nil); got != nil {
 		t.Errorf("of no evidence: %v", got)
+	}
+	still, untimed := scene{rtt: 40 * ms}.evidence(), scene{goodput: 20 * mbps, unprobed: true}.evidence()
+	eachSample(&untimed.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.RTT, s.MinRTT = 0, 0 })
+	for name, e := range map[string]*Evidence{"nothing arrived": still, "no round trip is known": untimed} {
+		if got := Ceilings(e); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 	for _, c := range scenes {
 		all := Ceilings(c.scene.evidence())

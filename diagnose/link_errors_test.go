@@ -27,6 +27,11 @@ func TestLinkErrors(t *testing.T) {
 			e.SenderHost, e.ReceiverHost = nil, nil
 			e.Transfer.Server.Counters = map[string]int64{"Tcp.InCsumErrors": 15}
 		}, LinkErrors, 0.9},
+		{"frames both ways", lossyPath, func(e *Evidence) {
+			wired(e, host.LinkCounters{CRC: 16})
+			e.Transfer.Client.Links[0].CRC = 3
+		}, LinkErrors, 0.9},
+		{"as often damaged as down", lossyPath, func(e *Evidence) { wired(e, host.LinkCounters{CRC: 4, CarrierChanges: 4}) }, LinkErrors, 0.85},
 		{"the link goes down and comes up again", lossyPath, func(e *Evidence) { wired(e, host.LinkCounters{CarrierChanges: 4}) }, LinkErrors, 0.85},
 		{"two bad frames do not explain sixteen losses", lossyPath, func(e *Evidence) { wired(e, host.LinkCounters{CRC: 2}) }, RandomLoss, 0.75},
 		{"errors of another kind: no room in the ring", lossyPath, func(e *Evidence) { wired(e, host.LinkCounters{RxErrors: 40, RxMissed: 40}) }, RandomLoss, 0.75},
@@ -65,6 +70,8 @@ func TestLinkErrorsAction(t *testing.T) {
 func TestDuplexMismatch(t *testing.T) {
 	// 100 Mb/s between two rooms: what PAM 2005 describes.
 	collapsed := scene{goodput: 6 * mbps, rtt: 2 * ms, capacity: 97 * mbps, inflight: 6000, cwnd: 6400, lossEvery: 60, notsent: true}
+	slower, beyond := collapsed, collapsed
+	slower.goodput, beyond.capacity = mbps, 1000*mbps
 	normal := scene{goodput: 93 * mbps, rtt: 6 * ms, minRTT: 2 * ms, capacity: 97.5 * mbps, cwnd: 70000, inflight: 69000, lossEvery: 30000, notsent: true}
 	fast := func(duplex, autoneg string) host.Interface {
 		return host.Interface{Name: "eth0", Speed: 100, Duplex: duplex, Autoneg: autoneg}
@@ -84,8 +91,36 @@ func TestDuplexMismatch(t *testing.T) {
 		}, DuplexMismatch, 0.75},
 		{"the fixed full-duplex side counts frames that were cut off", collapsed, func(e *Evidence) {
 			link(e, sender, fast("full", "on"), host.LinkCounters{})
-			link(e, receiver, fast("full", "off"), host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
+			link(e, receiver, fast("full", "off"), host.LinkCounters{CRC: 90, Frame: 10, Length: 60})
 		}, DuplexMismatch, 0.75},
+		{"half duplex on both sides, and it collapses", collapsed, func(e *Evidence) {
+			link(e, sender, fast("half", "on"), host.LinkCounters{})
+			link(e, receiver, fast("half", "on"), host.LinkCounters{})
+		}, DuplexMismatch, 0.75},
+		{"at 10 Mb/s", slower, func(e *Evidence) {
+			link(e, sender, host.Interface{Name: "eth0", Speed: 10, Duplex: "half"}, host.LinkCounters{LateCollisions: 12})
+			link(e, receiver, fast("full", "on"), host.LinkCounters{})
+		}, DuplexMismatch, 0.9},
+		{"the speed is not known: Fast Ethernet at most", beyond, func(e *Evidence) {
+			link(e, sender, host.Interface{Name: "eth0", Duplex: "half"}, host.LinkCounters{LateCollisions: 12})
+			link(e, receiver, fast("full", "on"), host.LinkCounters{})
+		}, DuplexMismatch, 0.9},
+		{"pieces of frames, but at 1 Gb/s both sides always negotiate", collapsed, func(e *Evidence) {
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, host.Interface{Name: "eth0", Speed: 1000, Duplex: "full", Autoneg: "off"}, host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
+		}, LinkErrors, 0.9},
+		{"pieces of frames, and nobody knows how fast the link is", collapsed, func(e *Evidence) {
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, host.Interface{Name: "eth0", Duplex: "full", Autoneg: "off"}, host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
+		}, LinkErrors, 0.9},
+		{"pieces of frames at a side that negotiated full duplex", collapsed, func(e *Evidence) {
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, fast("full", "on"), host.LinkCounters{CRC: 90, Frame: 80, Length: 60})
+		}, LinkErrors, 0.9},
+		{"short frames, and none that is damaged", collapsed, func(e *Evidence) {
+			link(e, sender, fast("full", "on"), host.LinkCounters{})
+			link(e, receiver, fast("full", "off"), host.LinkCounters{Length: 60})
+		}, RandomLoss, 0.5},
 		{"fixed as well, but whole frames are damaged: a cable", collapsed, func(e *Evidence) {
 			link(e, sender, fast("full", "on"), host.LinkCounters{})
 			link(e, receiver, fast("full", "off"), host.LinkCounters{CRC: 90})
@@ -114,6 +149,25 @@ func TestDuplexMismatchHint(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("there is no hint:\n%s", words(d))
+	}
+	// As long as one host does not report itself or the interface in use.
+	for name, c := range map[string]struct {
+		hide func(*Evidence)
+		want bool
+	}{
+		"both report":                        {func(*Evidence) {}, false},
+		"the sender does not":                {func(e *Evidence) { e.SenderHost = nil }, true},
+		"the receiver does not":              {func(e *Evidence) { e.ReceiverHost = nil }, true},
+		"the sender's interface is hidden":   {func(e *Evidence) { e.Transfer.Client.Links = nil }, true},
+		"the receiver's interface is hidden": {func(e *Evidence) { e.Transfer.Server.Links[0].Used = false }, true},
+	} {
+		e := scene{goodput: 6 * mbps, rtt: 2 * ms, capacity: 97 * mbps, inflight: 6000, cwnd: 6400, lossEvery: 60, notsent: true}.evidence()
+		link(e, sender, host.Interface{Name: "eth0", Speed: 100, Duplex: "full"}, host.LinkCounters{})
+		link(e, receiver, host.Interface{Name: "eth0", Speed: 100, Duplex: "full"}, host.LinkCounters{})
+		c.hide(e)
+		if got := newView(e).perhapsMismatch() != nil; got != c.want {
+			t.Errorf("%s: a hint %v, want %v", name, got, c.want)
+		}
 	}
 	e.Path.Forward.Capacity.Rate, e.Path.Forward.Capacity.High = unit.Gbps, unit.Gbps
 	for _, f := range Diagnose(e).Findings {

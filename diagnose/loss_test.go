@@ -55,6 +55,35 @@ func TestLossRateIsOfOneTime(t *testing.T) {
 			t.Errorf("%+v, want %.0f events in %.0f segments", l, packets, segments)
 		}
 	})
+	t.Run("counters that cannot be this transfer's alone", func(t *testing.T) {
+		for _, counted := range []int64{0, 1 << 20} {
+			e := evidence()
+			e.Transfer.Client.Measured = map[string]int64{"TcpExt.TCPSackRecovery": counted}
+			packets, _ := measured(e)
+			if l := newView(e).loss; l.events != packets || l.sawCause {
+				t.Errorf("%d reactions: %+v, want %.0f events", counted, l, packets)
+			}
+		}
+	})
+	t.Run("the round trip before a loss", func(t *testing.T) {
+		e := evidence()
+		samples := e.Transfer.Client.Streams[0].Samples
+		for i := range samples[:80] { // of most it is not known
+			samples[i].TCP.RTT = 0
+		}
+		for i := range samples[80:] {
+			samples[80+i].TCP.RTT = 60_000
+		}
+		if l := newView(e).loss; l.rttAt != 60*ms {
+			t.Errorf("%v before a loss", l.rttAt)
+		}
+		for i := range samples[:110] { // of none it is
+			samples[i].TCP.RTT = 0
+		}
+		if l := newView(e).loss; l.rttAt != 60*ms {
+			t.Errorf("not known before a loss, and so that of all: %v", l.rttAt)
+		}
+	})
 	t.Run("nothing was lost in the measured time", func(t *testing.T) {
 		e := evidence()
 		samples := e.Transfer.Client.Streams[0].Samples
@@ -118,5 +147,20 @@ func TestLossesOfOneRoundTrip(t *testing.T) {
 	l = Losses{}
 	if l.Add(&backwards, &bulk.Sample{}); l.Bytes != 0 {
 		t.Errorf("a counter that ran backwards: %+v", l)
+	}
+}
+
+// Samples of one instant, without a round trip, lose as much as they say.
+func TestLossesOfOneInstant(t *testing.T) {
+	var l Losses
+	if l.Add(&bulk.Sample{At: time.Second}, &bulk.Sample{At: time.Second, TCP: bulk.TCPInfo{TotalRetrans: 5}}); l.Events != 5 || l.Packets != 5 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestHalve(t *testing.T) {
+	l := Losses{Events: 2, Packets: 4, Segments: 6, Bytes: 8, Resent: 10, last: time.Second}
+	if l.Halve(); l != (Losses{Events: 1, Packets: 2, Segments: 3, Bytes: 4, Resent: 5, last: time.Second}) {
+		t.Errorf("%+v", l)
 	}
 }

@@ -49,12 +49,20 @@ func TestPacingCap(t *testing.T) {
 			more(e)
 		}
 	}
+	another := func(e *Evidence, rate unit.Rate) {
+		i := &e.SenderHost.Interfaces[0]
+		i.Qdiscs = append(i.Qdiscs, host.Qdisc{Kind: "htb", Handle: "2:", Parent: "1:1", Rate: rate})
+	}
 	checkHostScenes(t, []hostScene{
 		{"tbf: the path behind it is not known", full, back(unit.Gbps, shapedBy("tbf", 50*mbps, false)), PacingCap, 0.9},
 		{"a shaper that lets pass what the path carries the other way", full, back(50*mbps, shapedBy("tbf", 50*mbps, false)), PacingCap, 0.9},
 		{"htb above what the path carries", narrow, shapedBy("htb", 300*mbps, false), Healthy, 0.85},
 		{"fq maxrate for each of four flows", four, shapedBy("fq", 50*mbps, true), PacingCap, 0.9},
 		{"the application asked for a pacing rate", wide, paced(48.3 * mbps), PacingCap, 0.9},
+		{"it asked for less than the shaper lets out", wide, func(e *Evidence) { paced(48.3 * mbps)(e); shapedBy("tbf", 300*mbps, false)(e) }, PacingCap, 0.9},
+		{"it asked for more than the shaper lets out", wide, func(e *Evidence) { paced(300 * mbps)(e); shapedBy("tbf", 50*mbps, false)(e) }, PacingCap, 0.9},
+		{"of two shapers the narrower one, which comes first", wide, func(e *Evidence) { shapedBy("tbf", 50*mbps, false)(e); another(e, 300*mbps) }, PacingCap, 0.9},
+		{"or last", wide, func(e *Evidence) { shapedBy("tbf", 300*mbps, false)(e); another(e, 50*mbps) }, PacingCap, 0.9},
 		{"it asked for much more than there is", narrow, paced(500 * mbps), Healthy, 0.85},
 		{"none asked for", narrow, paced(8 * (1<<64 - 1)), Healthy, 0.85},
 		{"a shaper of which a small window leaves little unused", windowed, shapedBy("tbf", 70*mbps, false), ReceiverBuffer, 0.9},
@@ -134,12 +142,14 @@ func TestBeyondIsTheRoutesInterface(t *testing.T) {
 	for _, c := range []struct {
 		route string
 		want  unit.Rate
-	}{{"bond0", 200 * mbps}, {"eth1", 100 * mbps}, {"", 10 * mbps}} {
+	}{{"bond0", 200 * mbps}, {"eth1", 100 * mbps}, {"", 10 * mbps}, {"wlan0", 10 * mbps}} {
 		e := scene{goodput: 5 * mbps, rtt: 12 * ms, minRTT: 10 * ms, capacity: 5.2 * mbps, notsent: true}.evidence()
 		e.Path.Reverse.Capacity.Assumed = true
 		for name, speed := range map[string]int{"bond0": 200, "eth0": 10, "eth1": 100} {
 			link(e, sender, host.Interface{Name: name, Speed: speed}, host.LinkCounters{})
 		}
+		link(e, sender, host.Interface{Name: "wlan0"}, host.LinkCounters{}) // their speeds are not known
+		link(e, sender, host.Interface{Name: "tap0", Speed: -1}, host.LinkCounters{})
 		for i := range e.Transfer.Client.Links {
 			l := &e.Transfer.Client.Links[i]
 			l.Route = l.Name == c.route

@@ -108,6 +108,7 @@ func (v *view) goodputInPassing() (rate unit.Rate, over time.Duration) {
 // predictTwice says what an action brings that makes twice as much of what limits,
 // where it is not known what the path carries.
 func (v *view) predictTwice(f *Finding, rests string) *Finding {
+	f.Gain = 1
 	if v.goodput <= 0 {
 		return f
 	}

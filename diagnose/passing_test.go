@@ -30,6 +30,7 @@ type passingScene struct {
 	lossEvery    int       // packets; 0: none
 	unread       unit.Size
 	length       int // of struct tcp_info; 0: 280
+	unscaled     bool
 	samples      int // 0: 75
 	congestion   string
 }
@@ -82,6 +83,9 @@ func (s passingScene) evidence() *Evidence {
 			sample.TCP.BytesReceived, sample.TCP.DataSegsIn, sample.TCP.DataSegsOut = bytes, uint32(bytes/mss), replies
 		} else {
 			sample.TCP.BytesAcked, sample.TCP.BytesSent, sample.TCP.DataSegsOut, sample.TCP.DataSegsIn = bytes, bytes, uint32(bytes/mss), replies
+		}
+		if s.unscaled {
+			sample.TCP.Options &^= bulk.OptWindowScale
 		}
 		if s.length < 232 { // Linux 5.4
 			sample.TCP.SndWnd = 0
@@ -140,6 +144,13 @@ var passingScenes = []struct {
 	{"nothing fits", passingScene{goodput: 90 * mbps, rtt: 30 * ms}, Unknown, 0, "fullbore diagnose"},
 	{"receives, and that is all", passingScene{goodput: 90 * mbps, receives: true}, Unknown, 0, "watch the sender"},
 	{"Linux 5.3, which does not tell the window", passingScene{goodput: 4 * mbps, length: 224, cwnd: 75 * unit.KiB, lossEvery: 1000}, RandomLoss, 0.5, "policer"},
+	{"Linux 5.3, and no sign of anything", passingScene{goodput: 90 * mbps, rtt: 30 * ms, length: 224}, Unknown, 0, "fullbore diagnose"},
+	{"Linux 5.3, the window is full for half of the time", passingScene{goodput: 4 * mbps, length: 224, rwnd: 0.5}, Unknown, 0, "watch the receiver"},
+	{"receives, all of this host's window", passingScene{goodput: 3.4 * mbps, receives: true, window: 63_000}, ReceiverBuffer, 0.7, "on this host"},
+	{"receives, all that can be said without a scale", passingScene{goodput: 3.4 * mbps, receives: true, window: 65535, unscaled: true}, WindowScale, 0.7, "no window scale"},
+	{"receives, all that can be said with a small scale", passingScene{goodput: 1700 * mbps, rtt: 300 * ms, receives: true, window: 65535 << 10}, WindowScale, 0.5, "too small"},
+	{"receives half of what can be said without a scale", passingScene{goodput: 1.7 * mbps, receives: true, window: 65535, unscaled: true}, Unknown, 0, "watch the sender"},
+	{"receives on Linux 6.1, which does not say what it offers", passingScene{goodput: 90 * mbps, receives: true, length: 232, unread: 100_000}, Unknown, 0, "watch the sender"},
 	{"Linux 5.3, the window is full", passingScene{goodput: 4 * mbps, length: 224, rwnd: 0.9}, Unknown, 0, "watch the receiver"},
 }
 
@@ -241,12 +252,21 @@ func TestPassingEdges(t *testing.T) {
 		{edge{"a kernel that says what it offers", inPassing(own, func(s *passingScene, x float64) { s.length = int(x) }, nil), 236, 235}, ReceiverBuffer, Unknown},
 		{edge{"without timestamps the two always agree", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.Options = uint8(x) }), 7, 6}, ReceiverBuffer, Unknown},
 		{edge{"as much as can be said without a scale", inPassing(own, func(s *passingScene, x float64) { s.window = unit.Size(x) }, func(_ int, s *bulk.Sample, x float64) { s.TCP.Options = 3 }), 65535, 65534}, WindowScale, ReceiverBuffer},
-		{edge{"all waits in one sample of two", inPassing(unknown, nil, func(n int, s *bulk.Sample, x float64) {
+		{edge{"all waits in one sample of two", inPassing(unknown, func(s *passingScene, _ float64) { s.samples = 74 }, func(n int, s *bulk.Sample, x float64) {
 			if float64(n) > x {
 				s.TCP.NotsentBytes = 1 << 20
 			}
-		}), 38, 37}, ApplicationWindow, Unknown},
-		{edge{"it is answered once in two round trips", inPassing(unknown, func(s *passingScene, x float64) { s.answers = x }, nil), 0.55, 0.45}, ApplicationWindow, SlowSender},
+		}), 37, 36}, ApplicationWindow, Unknown},
+		{edge{"it is answered once in two round trips", inPassing(unknown, func(s *passingScene, x float64) { s.answers = x }, nil), 0.5, 0.45}, ApplicationWindow, SlowSender},
+		{edge{"the receiver measures a round trip", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.RcvRTT = uint32(x) }), 150_000, 0}, ReceiverBuffer, Unknown},
+		{edge{"this host offers no window at all", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.RcvWnd = uint32(x) }), 63_000, 0}, ReceiverBuffer, Unknown},
+		{edge{"a queue holds it all the time, and the window for two thirds of it", inPassing(window, func(s *passingScene, x float64) {
+			s.rwnd, s.minRTT, s.window = 0, time.Duration(x), 100*unit.KiB
+		}, func(n int, s *bulk.Sample, _ float64) {
+			if n < 50 {
+				s.TCP.Unacked = 70
+			}
+		}), 150e6, 100e6}, ReceiverBuffer, PathCapacity},
 		{edge{"the connection stands empty", inPassing(unknown, func(s *passingScene, x float64) { s.busy = x }, nil), 0.9, 0.89}, ApplicationWindow, SlowSender},
 		{edge{"three quarters of ssh's window", inPassing(scp, func(s *passingScene, x float64) { s.goodput = unit.Rate(x) }, nil), 42.1e6, 41.8e6}, ApplicationWindow, SlowSender},
 		{edge{"15 % more than ssh's window", inPassing(scp, func(s *passingScene, x float64) { s.goodput = unit.Rate(x) }, nil), 128.5e6, 128.7e6}, ApplicationWindow, SlowSender},
@@ -286,6 +306,83 @@ func TestPassingIsNeverSure(t *testing.T) {
 		}
 		if f.Gain != 1 && (f.Gain != 2 || f.Predicted <= c.scene.goodput) {
 			t.Errorf("%s: predicts %v, factor %v", c.name, f.Predicted, f.Gain)
+		}
+	}
+}
+
+// A receiver whose host does not report its maximum is not said to have reached it.
+func TestOwnBufferOfUnknownMaximum(t *testing.T) {
+	e := passingScene{goodput: 3.4 * mbps, receives: true, window: 63_000}.evidence()
+	e.ReceiverHost = nil
+	if f := InPassing(e); f.Cause != ReceiverBuffer || !strings.Contains(f.Action, "SO_RCVBUF") {
+		t.Errorf("%s: %s", f.Cause, f.Action)
+	}
+}
+
+// A flow of which nothing was seen yet, or that has only just begun.
+func TestPassingTooEarly(t *testing.T) {
+	for _, receives := range []bool{false, true} {
+		e := passingScene{goodput: 90 * mbps, receives: receives}.evidence()
+		for _, end := range []*bulk.End{&e.Transfer.Client, &e.Transfer.Server} {
+			for i := range end.Streams {
+				end.Streams[i].Samples = nil
+			}
+		}
+		f := InPassing(e)
+		if f.Cause != Unknown || f.Gain != 1 {
+			t.Errorf("receives %v: %+v", receives, f)
+		}
+		if rate, known := f.Value("goodput"); rate != 0 || !known {
+			t.Errorf("receives %v: goodput %v (%v)", receives, rate, known)
+		}
+		if window, known := f.Value("window"); known {
+			t.Errorf("receives %v: it offers a window of %v", receives, window)
+		}
+	}
+	e := passingScene{goodput: 90 * mbps, cwnd: 2 * unit.MiB}.evidence()
+	samples := e.Transfer.Client.Streams[0].Samples
+	for i := range samples {
+		s := &samples[i].TCP
+		s.BytesAcked = uint64(i * i * 10_000)
+		s.SndCwnd, s.SndWnd = s.SndCwnd*uint32(i+1)/10, s.SndWnd*uint32(i+1)/10
+	}
+	f := InPassing(e)
+	if f.Cause != Unknown || !strings.Contains(f.Says, "still getting faster") {
+		t.Errorf("%s: %s", f.Cause, f.Says)
+	}
+	for _, name := range []string{"goodput", "rtt", "busy", "cwnd_full"} {
+		if _, known := f.Value(name); !known {
+			t.Errorf("%s is not among the evidence of a flow that has just begun", name)
+		}
+	}
+}
+
+// A flow that stands still because of a window predicts nothing: twice of nothing is
+// nothing.
+func TestPassingStandsStill(t *testing.T) {
+	e := passingScene{goodput: 3.4 * mbps, window: 64 * unit.KiB, inflight: 64 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}.evidence()
+	eachSample(&e.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.BytesAcked, s.BytesSent = 0, 0 })
+	if f := InPassing(e); f.Cause != ReceiverBuffer || f.Gain != 1 || f.Predicted != 0 {
+		t.Errorf("%s, factor %v, then %v", f.Cause, f.Gain, f.Predicted)
+	}
+}
+
+// BBR's pace is the path's only where the receiver's window is not what BBR took for it.
+func TestBelievesFull(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*passingScene)
+		want   bool
+	}{
+		{"it paces at what is delivered", func(*passingScene) {}, true},
+		{"the connection stands empty at times", func(s *passingScene) { s.busy = 0.8 }, false},
+		{"the window is the smaller one, and full for a fifth of the time", func(s *passingScene) { s.rwnd, s.window = 0.2, s.inflight }, false},
+		{"for less", func(s *passingScene) { s.rwnd, s.window = 0.19, 2*s.inflight }, true},
+	} {
+		s := passingScene{goodput: 80 * mbps, congestion: "bbr", inflight: 1_500_000, cwnd: 4_500_000}
+		c.change(&s)
+		if got := newView(s.evidence()).believesFull(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

@@ -143,6 +143,13 @@ func TestSenderBufferEdges(t *testing.T) {
 		{"it would fill the path without its queue", with(base, func(s *scene, x float64) {
 			s.capacity, s.minRTT = 250*mbps, time.Duration(x)
 		}), 129 * 1e6, 128 * 1e6}, // 5/6 of 4 MiB in 128.7 ms are 217.2 Mb/s
+		{"those of four would, together", with(base, func(s *scene, x float64) {
+			s.streams, s.sendBuf, s.wmem = 4, 1<<20, "4096 16384 1048576"
+			s.capacity, s.minRTT = 250*mbps, time.Duration(x)
+		}), 129 * 1e6, 128 * 1e6},
+		{"a congestion window stands still, and the buffer allows as much", with(scene{goodput: 20 * mbps, rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 100_000, inflight: 99_000, window: 900_000}, func(s *scene, x float64) {
+			s.sendBuf, s.wmem = int(x), fmt.Sprint("4096 4096 ", int(x))
+		}), 200_000, 50_000},
 	})
 	held := func(change func(*scene)) *view {
 		s := scene{goodput: 20 * mbps, rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 100_000, inflight: 99_000, window: 900_000}
@@ -259,6 +266,19 @@ func TestBlackHoleEdges(t *testing.T) {
 			})
 			return e
 		}, 501, 500},
+		{"TCP says nothing of the limit", func(x float64) *Evidence { return hole(1000, 1, int(x), 1400, 1500) }, 0, 1400},
+		{"small segments were tried", func(x float64) *Evidence {
+			e := hole(5*mbps, 0, 1500, 1400, 1500)
+			if x > 0 {
+				e.Trials = []Trial{{Kind: TrialSegment, Result: mid(40*mbps, "cubic", 0).evidence().Transfer}}
+			}
+			return e
+		}, 1, 0},
+		{"and TCP says what it believes in", func(x float64) *Evidence {
+			e := hole(5*mbps, 0, int(x), 1400, 1500)
+			e.Trials = []Trial{{Kind: TrialSegment, Result: mid(40*mbps, "cubic", 0).evidence().Transfer}}
+			return e
+		}, 1500, 0},
 		{"TCP knows of the limit", func(x float64) *Evidence { return hole(1000, 1, int(x), 1400, 1500) }, 1401, 1400},
 		{"the link takes larger packets", func(x float64) *Evidence { return hole(1000, 1, 1500, 1400, int(x)) }, 1401, 1400},
 		{"no size is known to pass", func(x float64) *Evidence { return hole(1000, 1, 1500, int(x), 1500) }, 1400, 0},
@@ -339,6 +359,19 @@ func TestCompetingTrafficEdges(t *testing.T) {
 		{"a queue stands", with(base, func(s *scene, x float64) { s.rtt = time.Duration(x) }), 50.1e6, 50e6},
 		{"the path is full", with(base, func(s *scene, x float64) { s.goodput = unit.Rate(x) }), 84.9e6, 85e6},
 		{"three tenths of what left are others'", crowded, 0.301, 0.299},
+		{"a queue stood before three losses, and is gone", func(x float64) *Evidence {
+			e := mid(50*mbps, "cubic", 0).evidence()
+			eachSample(&e.Transfer.Client, func(n int, s *bulk.TCPInfo) {
+				for lost := 1.0; lost <= x; lost++ {
+					if at := int(30 * lost); n >= at {
+						s.TotalRetrans++
+					} else if n == at-1 {
+						s.RTT = 60_000
+					}
+				}
+			})
+			return e
+		}, 3, 2},
 		{"together they use most of the path", func(x float64) *Evidence {
 			e := mid(unit.Rate(x), "cubic", 0).evidence()
 			wired(e, host.LinkCounters{})
@@ -420,12 +453,35 @@ func TestCPUEdges(t *testing.T) {
 		{"nine tenths of its quota", func(x float64) *Evidence { return sends(x, 0.5, 0.5, 100) }, 0.45, 0.449},
 		{"held back for a tenth of the time", func(x float64) *Evidence { return sends(0.5, 0.5, x, 100) }, 0.1, 0.099},
 		{"nine tenths of a core", func(x float64) *Evidence { return sends(x, 0, 0, 100) }, 0.9, 0.899},
+		{"but for a window that held it for half of the time", func(x float64) *Evidence {
+			s := mid(20*mbps, "cubic", 0)
+			s.cwnd, s.window, s.rwnd = 1<<20, 1<<20, x
+			e := s.evidence()
+			cores(&e.Transfer.Client, 1, 0, 0, 0.5, 0)
+			return portion(e, &e.Transfer.Client, 100, func(s *bulk.Sample) { s.TCP.NotsentBytes = 0 })
+		}, 0.5, 0.51},
 		{"more than half of the time there was nothing to send", func(x float64) *Evidence { return sends(1, 0, 0, x) }, 51, 50},
 	})
 	checkEdges(t, ReceiverCPU, []edge{
 		{"nine tenths of a core", func(x float64) *Evidence { return receives(x, 0.5, 0, 100) }, 0.9, 0.899},
 		{"a core that is busy", func(x float64) *Evidence { return receives(0.2, x, 0.9, 100) }, 0.95, 0.949},
 		{"with the network's interrupts", func(x float64) *Evidence { return receives(0.2, 1, x, 100) }, 0.6, 0.599},
+		{"nine tenths of a core for each of two streams", func(x float64) *Evidence {
+			e := mid(20*mbps, "cubic", 0).shared(2).evidence()
+			cores(&e.Transfer.Server, x, 0, 0, 0.5, 0)
+			return portion(e, &e.Transfer.Server, 100, func(s *bulk.Sample) { s.TCP.LastDataRecv = 41 })
+		}, 1.8, 1.799},
+		{"for how long is known", func(x float64) *Evidence {
+			e := receives(0.2, 1, 0.9, 100)
+			e.Transfer.Server.CPU.Elapsed = time.Duration(x)
+			return e
+		}, 10e9, 0},
+		{"its streams are known", func(x float64) *Evidence {
+			e := receives(1, 0.5, 0, 100)
+			e.Transfer.Server.Counters = map[string]int64{"TcpExt.TCPBacklogDrop": 3}
+			e.Transfer.Server.Streams = e.Transfer.Server.Streams[:int(x)]
+			return e
+		}, 1, 0},
 		{"three tenths of the time it waited", func(x float64) *Evidence { return receives(1, 0.5, 0, x) }, 31, 30},
 	})
 }

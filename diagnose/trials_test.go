@@ -249,6 +249,7 @@ func TestAgainAndLonger(t *testing.T) {
 		{name: "again it is full", scene: stalled, trials: map[TrialKind]scene{TrialAgain: mid(95*mbps, "cubic", 30000)}, want: Healthy, sure: 0.85},
 		{name: "again it is as short", scene: stalled, trials: map[TrialKind]scene{TrialAgain: stalled}, want: RandomLoss, next: TrialPaced},
 		{name: "its windows are opening: longer", scene: opening, want: ShortTransfer, sure: 0.75, next: TrialLonger},
+		{name: "with more time nothing arrives", scene: opening, trials: map[TrialKind]scene{TrialLonger: {rtt: 40 * ms}}, want: ShortTransfer, sure: 0.75, next: TrialCongestion},
 		{name: "with more time it fills the path", scene: opening, trials: map[TrialKind]scene{TrialLonger: mid(94*mbps, "cubic", 0)}, want: Healthy, sure: 0.85},
 	})
 }
@@ -273,6 +274,9 @@ func TestPacketSizes(t *testing.T) {
 		{name: "a tunnel takes 100 bytes of each packet", scene: full, change: size(1348, 1400, told), want: Healthy, sure: 0.85},
 		{name: "a link of 9000 bytes, a path of 1500", scene: full, change: size(1448, 1500, path.MTU{Bytes: 1500, Link: 9000}), want: Healthy, sure: 0.85},
 		{name: "full packets vanish", scene: stuck, change: size(1448, 1500, hole), want: MTUBlackHole, sure: 0.85, next: TrialSegment},
+		{name: "nothing arrives at all", scene: scene{rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 14480}, change: size(1448, 1500, hole), want: MTUBlackHole, sure: 0.85, next: TrialSegment},
+		{name: "nothing arrives at all, but in small segments", scene: scene{rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 14480}, change: size(1448, 1500, hole), trials: map[TrialKind]scene{TrialSegment: small}, want: MTUBlackHole, sure: 0.9},
+		{name: "large ones come through slowly, small ones well", scene: mid(5*mbps, "cubic", 0), change: size(1448, 1500, hole), trials: map[TrialKind]scene{TrialSegment: withRate(small, 40*mbps)}, want: MTUBlackHole, sure: 0.9},
 		{name: "small segments come through", scene: stuck, change: size(1448, 1500, hole), trials: map[TrialKind]scene{TrialSegment: small}, want: MTUBlackHole, sure: 0.9},
 		{name: "it found its way round", scene: full, change: size(1348, 1400, hole), want: Healthy, sure: 0.85},
 	})
@@ -322,7 +326,7 @@ func withRate(s scene, rate unit.Rate) scene  { s.goodput = rate; return s }
 
 // A trial is like the transfer, but for a pace that is none.
 func TestTrialOfAnAbsurdPace(t *testing.T) {
-	for _, pace := range []unit.Rate{unit.Rate(math.Inf(1)), unit.Rate(math.Inf(-1)), unit.Rate(math.NaN()), -1} {
+	for _, pace := range []unit.Rate{unit.Rate(math.Inf(1)), unit.Rate(math.Inf(-1)), unit.Rate(math.NaN()), -1, path.Fastest} {
 		e := mid(70*mbps, "cubic", 3000).evidence()
 		e.Transfer.Spec.Pace = pace
 		next := Diagnose(e).Next
@@ -348,6 +352,8 @@ func TestSlowRounds(t *testing.T) {
 		{"of three times the least", 1400 * ms, 1400 * ms / 3, 20 * mbps, true},
 		{"of less than that", 1400 * ms, 470 * ms, 20 * mbps, false},
 		{"nine of them", 1100 * ms, 300 * ms, 20 * mbps, false},
+		{"three times the least and no more", 1200 * ms, 400 * ms, 20 * mbps, false},
+		{"eight of them", 1250 * ms, 400 * ms, 20 * mbps, false},
 		{"the path is full", 1400 * ms, 400 * ms, 95 * mbps, false},
 	} {
 		s := mid(c.goodput, "cubic", 0)
@@ -358,5 +364,64 @@ func TestSlowRounds(t *testing.T) {
 	}
 	if newView(&Evidence{}).slowRounds() {
 		t.Error("nothing was transferred")
+	}
+}
+
+// Trials of a transfer with several streams: together they send at the pace, and the
+// trial of more has four times as many.
+func TestTrialsOfSeveralStreams(t *testing.T) {
+	base, found := mid(5*mbps, "cubic", 250), Finding{Cause: RandomLoss}
+	one, four := newView(base.evidence()), newView(base.shared(4).evidence())
+	for _, v := range []*view{one, four} {
+		paced, streams := v.askPaced(&found), v.askStreams(&found)
+		if paced == nil || streams == nil {
+			t.Fatal("no trial is asked for")
+		}
+		n := len(v.senders)
+		if total, want := paced.Spec.Pace*unit.Rate(n), one.askPaced(&found).Spec.Pace; math.Abs(float64(total/want)-1) > 1e-9 {
+			t.Errorf("%d streams at %v each, want %v together", n, paced.Spec.Pace, want)
+		}
+		if streams.Spec.Streams != 4*n {
+			t.Errorf("%d streams after %d", streams.Spec.Streams, n)
+		}
+	}
+}
+
+// A congestion control is tried where the sending host has it, or does not say.
+func TestAllows(t *testing.T) {
+	for _, c := range []struct {
+		facts *host.Facts
+		want  bool
+	}{
+		{nil, true},
+		{&host.Facts{}, true},
+		{&host.Facts{Tunables: map[string]string{"net.ipv4.tcp_available_congestion_control": "reno bbr cubic"}}, true},
+		{&host.Facts{Tunables: map[string]string{"net.ipv4.tcp_available_congestion_control": "reno cubic bbr2"}}, false},
+	} {
+		v := newView(mid(5*mbps, "cubic", 250).evidence())
+		v.SenderHost = c.facts
+		if got := v.askCongestion(&Finding{Cause: RandomLoss}) != nil; got != c.want {
+			t.Errorf("%+v: BBR is tried %v, want %v", c.facts, got, c.want)
+		}
+	}
+}
+
+// A processor that a trial kept busy is not what holds the first transfer.
+func TestUnderneathIsNoProcessor(t *testing.T) {
+	c := pathScene{scene: mid(20*mbps, "cubic", 2000), trials: map[TrialKind]scene{TrialCongestion: {goodput: 20.3 * mbps, rtt: 40 * ms, congestion: "bbr", capacity: 100 * mbps}}}
+	e := c.evidence()
+	cores(&e.Trials[0].Result.Client, 0.5, 0.5, 0.8, 0.9, 0)
+	v := newView(e)
+	if v.trial(TrialCongestion).found(SenderCPU) == nil || v.underneath() != nil {
+		t.Errorf("underneath: %+v", v.underneath())
+	}
+	e = c.evidence()
+	cores(&e.Trials[0].Result.Server, 0.97, 0, 0, 0.99, 0.1)
+	e.Trials[0].Result.Server.Counters = map[string]int64{"TcpExt.TCPBacklogDrop": 3}
+	if v = newView(e); v.trial(TrialCongestion).found(ReceiverCPU) == nil {
+		t.Fatal("the trial kept no processor busy")
+	}
+	if f := v.underneath(); f != nil && f.Cause == ReceiverCPU {
+		t.Errorf("underneath: %+v", f)
 	}
 }

@@ -1,0 +1,124 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// sign is evidence that depends on one figure, with values on both sides of where it
+// begins to count: not for what is found, but for how sure that is, what is asked
+// next, or which ceilings are known.
+type sign struct {
+	name          string
+	of            func(x float64) *Evidence
+	before, after float64
+}
+
+// gist is what a sign may change, without the figures that change with it.
+func gist(d Diagnosis, ceilings []Ceiling) string {
+	var text strings.Builder
+	for _, f := range append([]Finding{d.Verdict}, d.Findings...) {
+		fmt.Fprintln(&text, f.Cause, f.Confidence)
+	}
+	if d.Next != nil {
+		fmt.Fprintln(&text, "next", d.Next.Kind)
+	}
+	for _, c := range ceilings {
+		fmt.Fprintln(&text, "ceiling", c.Of)
+	}
+	return text.String()
+}
+
+// Each sign counts from its threshold on.
+func TestSigns(t *testing.T) {
+	windowed := scene{goodput: 2.32 * mbps, rtt: 150 * ms, window: 43690, inflight: 20000, cwnd: 90000, rwnd: 0.99, recvBuf: 87380, rmem: "4096 65536 87380", notsent: true}
+	buffered := scene{goodput: 186 * mbps, rtt: 150 * ms, sndbuf: 0.7, sendBuf: 4194304, recvBuf: 33554432}
+	full := scene{goodput: 95 * mbps, rtt: 30 * ms, minRTT: 10 * ms, capacity: 100 * mbps, notsent: true}
+	lossy := mid(20*mbps, "cubic", 2000)
+	http2 := passingScene{goodput: 54 * mbps, process: "backup", supplies: true, answers: 8}
+	small := passingScene{goodput: 3.4 * mbps, window: 64 * unit.KiB, inflight: 64 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}
+	unread := passingScene{goodput: 3 * mbps, receives: true, window: 30_000}
+	signs := []sign{
+		{"the kernel's clock shows the window for most of the time", with(windowed, func(s *scene, x float64) { s.rwnd = x }), 0.8, 0.81},
+		{"the application reads at once", with(windowed, func(s *scene, x float64) { s.window, s.unread = 45_000, int(x) }), 5000, 4999},
+		{"a window that is known, and makes another rate", func(x float64) *Evidence {
+			e := windowed.evidence()
+			eachSample(&e.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.Length, s.SndWnd = 224, uint32(x) })
+			return e
+		}, 0, 20_000},
+		{"the receiver's window is used up, whatever bounds it", with(windowed, func(s *scene, x float64) { s.rwnd = x }), 0.5, 0.51},
+		{"the send buffer held it for a fifth of the time", with(buffered, func(s *scene, x float64) { s.sndbuf = x }), 0.2, 0.21},
+		{"four fifths of the samples have all on its way", func(x float64) *Evidence {
+			s := buffered
+			s.notsent = true
+			e := s.evidence()
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.NotsentBytes = 0 })
+		}, 80, 81},
+		{"half of the samples show windows beyond the buffer", func(x float64) *Evidence {
+			e := buffered.evidence()
+			return portion(e, &e.Transfer.Client, 100-x, func(s *bulk.Sample) { s.TCP.SndWnd = 3 << 20 })
+		}, 50, 51},
+		{"how large the send buffer is", func(x float64) *Evidence {
+			e := buffered.evidence()
+			e.Transfer.Client.Streams[0].SendBuf = int(x)
+			return portion(e, &e.Transfer.Client, 100, func(s *bulk.Sample) { s.Mem.SendBuf = int(x) })
+		}, 0, 4194304},
+		{"a queue of 20 ms: how long may it get?", with(full, func(s *scene, x float64) { s.rtt = s.minRTT + time.Duration(x) }), 19.999e6, 20e6},
+		{"a queue of half a round trip", with(full, func(s *scene, x float64) { s.minRTT, s.rtt = 60*ms, 60*ms+time.Duration(x) }), 29.999e6, 30e6},
+		{"four times the round trip", with(full, func(s *scene, x float64) { s.minRTT, s.rtt = 100*ms, time.Duration(x) }), 400e6, 401e6},
+		{"160 ms in the queue", with(full, func(s *scene, x float64) { s.minRTT, s.rtt = 80*ms, 80*ms+time.Duration(x) }), 160e6, 161e6},
+		{"a core that is as good as saturated", with(mid(50*mbps, "cubic", 0).queueing(60*ms), func(s *scene, x float64) { s.busyCore = x }), 0.95, 0.951},
+		{"held back by its quota for a fifth of the time", func(x float64) *Evidence {
+			e := runsDry.evidence()
+			cores(&e.Transfer.Client, 0.5, 0.5, x, 0.5, 0)
+			return e
+		}, 0.199, 0.2},
+		{"nothing to send in half of the samples", func(x float64) *Evidence {
+			s := lossy
+			s.cwnd, s.window, s.idle = 1<<20, 1<<20, 0.3
+			e := s.evidence()
+			cores(&e.Transfer.Client, 0.5, 0.5, 0.5, 0.5, 0)
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.NotsentBytes = 0 })
+		}, 50, 51},
+		{"three frames in pieces", func(x float64) *Evidence {
+			e := scene{goodput: 6 * mbps, rtt: 2 * ms, capacity: 97 * mbps, inflight: 6000, cwnd: 6400, lossEvery: 60, notsent: true}.evidence()
+			link(e, sender, host.Interface{Name: "eth0", Speed: 100, Duplex: "full"}, host.LinkCounters{})
+			link(e, receiver, host.Interface{Name: "eth0", Speed: 100, Duplex: "full", Autoneg: "off"}, host.LinkCounters{CRC: int64(x), Length: 60})
+			return e
+		}, 2, 3},
+		{"three damaged packets", func(x float64) *Evidence {
+			e := lossyPath.evidence()
+			wired(e, host.LinkCounters{CRC: int64(x), CarrierChanges: 1})
+			return e
+		}, 2, 3},
+		{"in passing: the connection never stands empty", inPassing(http2, func(s *passingScene, x float64) { s.busy = x }, nil), 0.9, 0.91},
+		{"in passing: a queue stands beside a small window", inPassing(small, func(s *passingScene, x float64) { s.minRTT = time.Duration(x) }, nil), 150e6, 100e6},
+		{"in passing: most of what this host holds is unread", inPassing(unread, func(s *passingScene, x float64) { s.unread = unit.Size(x) }, nil), 70_000, 70_001},
+	}
+	var all findings
+	for _, c := range signs {
+		var said [2]string
+		for i, x := range []float64{c.before, c.after} {
+			e := c.of(x)
+			var d Diagnosis
+			if e.Passing != nil {
+				f := InPassing(e)
+				d = Diagnosis{Verdict: f, Findings: []Finding{f}}
+			} else {
+				d = Diagnose(e)
+			}
+			said[i] = gist(d, Ceilings(e))
+			all.add(fmt.Sprint(c.name, ": ", x), d, true)
+		}
+		if said[0] == said[1] {
+			t.Errorf("%s: at %v and at %v the same:\n%s", c.name, c.before, c.after, said[0])
+		}
+	}
+	all.check(t)
+}
