@@ -249,10 +249,15 @@ func TestTunings(t *testing.T) {
 	}
 }
 
-// ofEach is how many tunings of each kind of path are made, unless FULLBORE_TUNINGS says otherwise.
+// ofEach is how many tunings of each kind of path are made, a third of them where
+// time is short, unless FULLBORE_TUNINGS says otherwise.
 func ofEach(t *testing.T, usual int) int {
 	text := os.Getenv("FULLBORE_TUNINGS")
-	if text == "" {
+	switch {
+	case text != "":
+	case testing.Short():
+		return usual / 3
+	default:
 		return usual
 	}
 	n, err := strconv.Atoi(text)
