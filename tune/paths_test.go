@@ -120,6 +120,7 @@ func (f tcpFar) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Pr
 		send, receive := p.record(id, &spec, flow)
 		r.Client.Streams, r.Server.Streams = append(r.Client.Streams, send), append(r.Server.Streams, receive)
 	}
+	p.tell("%s %d x %.1f s after %.1f s: %s", spec.Direction, spec.Streams, spec.Duration.Seconds(), spec.Omit.Seconds(), r.Goodput(spec.Direction))
 	r.Client.Host, r.Server.Host = p.sender.name, p.receiver.name
 	r.Client.CPU.Cores, r.Server.CPU.Cores = []bulk.Core{{Busy: 0.2}}, []bulk.Core{{Busy: 0.3}}
 	if n := r.Client.Streams[0].Retransmits; n > 0 {

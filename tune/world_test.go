@@ -46,6 +46,14 @@ type world struct {
 	lastChanged      measured // the last of them that was not as found
 	least            float64  // the smallest gain that there is to find
 	traffic          time.Duration
+	tells            func(format string, args ...any) // of each call that is carried out
+}
+
+// tell says what a host was asked for, or what was transferred.
+func (w *world) tell(format string, args ...any) {
+	if w.tells != nil {
+		w.tells(format, args...)
+	}
 }
 
 // setting is one tunable of one host, which a plan would change.
@@ -174,6 +182,7 @@ func (f far) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progr
 	if w.rng.Float64() < w.outliers {
 		rate *= 0.2 + 0.6*w.rng.Float64()
 	}
+	w.tell("%s %d x %.1f s after %.1f s: %s", spec.Direction, spec.Streams, spec.Duration.Seconds(), spec.Omit.Seconds(), unit.Rate(rate))
 	took := w.beside + spec.Omit + spec.Duration
 	if !works {
 		took = w.beside + 4*time.Second
@@ -286,6 +295,7 @@ func (h *simulatedHost) Begin(ctx context.Context, _ string, within time.Duratio
 		return "", err
 	}
 	id := fmt.Sprint(len(h.sets) + 1)
+	h.world.tell("%s: begin %s, for %v", h.name, id, within)
 	h.sets[id] = &simulatedSet{names: map[string]bool{}, within: within, deadline: time.Now().Add(within)}
 	return id, h.world.answer(h.role, "begin")
 }
@@ -303,6 +313,9 @@ func (h *simulatedHost) open(ctx context.Context, id, call string) (*simulatedSe
 		return nil, fmt.Errorf("%s: %w", call, change.ErrClosed)
 	}
 	s.deadline = time.Now().Add(s.within)
+	if call == "renew" {
+		h.world.tell("%s: renew %s", h.name, id)
+	}
 	return s, nil
 }
 
@@ -311,6 +324,7 @@ func (h *simulatedHost) Apply(ctx context.Context, id string, settings []change.
 	if err != nil {
 		return err
 	}
+	h.world.tell("%s: apply %s %v", h.name, id, settings)
 	for _, set := range settings {
 		if _, has := h.found.Tunables[set.Tunable]; !has {
 			return fmt.Errorf("%s has no %s", h.name, set.Tunable)
@@ -326,6 +340,7 @@ func (h *simulatedHost) PutBack(ctx context.Context, id string, tunables ...stri
 	if err != nil {
 		return err
 	}
+	h.world.tell("%s: put back %s %v", h.name, id, tunables)
 	for _, name := range tunables {
 		delete(s.names, name)
 		delete(h.values, name)
@@ -338,11 +353,12 @@ func (h *simulatedHost) Renew(ctx context.Context, id string) error {
 	return err
 }
 
-func (h *simulatedHost) Confirm(ctx context.Context, id string, _ bool) error {
+func (h *simulatedHost) Confirm(ctx context.Context, id string, persist bool) error {
 	s, err := h.open(ctx, id, "confirm")
 	if err != nil {
 		return err
 	}
+	h.world.tell("%s: confirm %s, over a boot: %v", h.name, id, persist)
 	s.confirmed = true
 	return h.world.answer(h.role, "confirm")
 }
@@ -353,6 +369,7 @@ func (h *simulatedHost) Revert(ctx context.Context, id string) (*change.Set, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.world.tell("%s: revert %s", h.name, id)
 	h.undo(h.sets[id])
 	return &change.Set{}, h.world.answer(h.role, "revert")
 }
