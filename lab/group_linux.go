@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -24,12 +23,16 @@ const (
 // newGroup makes a control group with so many CPUs: in the nearest place, from
 // this process's own group upwards, that may hold one.
 func newGroup(name string, cpus float64) (string, error) {
-	period := max(groupPeriod, time.Duration(float64(leastQuota)/cpus)).Microseconds()
-	quota := max(leastQuota.Microseconds(), int64(cpus*float64(period)))
 	mounts, err := groupMounts()
 	if err != nil {
 		return "", err
 	}
+	return newGroupIn(mounts, name, cpus)
+}
+
+func newGroupIn(mounts []groupMount, name string, cpus float64) (string, error) {
+	period := max(groupPeriod, time.Duration(float64(leastQuota)/cpus)).Microseconds()
+	quota := max(leastQuota.Microseconds(), int64(cpus*float64(period)))
 	var failed []error
 	for _, m := range mounts {
 		for _, parent := range m.parents() {
@@ -114,20 +117,23 @@ func enables(dir, controller string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(data)), controller)
 }
 
-// groupMounts finds the hierarchies, version 2 first.
+// groupMounts finds the hierarchies that this process sees.
 func groupMounts() ([]groupMount, error) {
-	own, err := ownGroups()
+	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return nil, fmt.Errorf("limit cpus: %w", err)
 	}
-	file, err := os.Open("/proc/self/mounts")
+	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return nil, fmt.Errorf("limit cpus: %w", err)
 	}
-	defer func() { _ = file.Close() }()
-	var found []groupMount
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		field := strings.Fields(lines.Text()) // device, directory, type, options
+	return parseGroupMounts(string(mounts), parseGroups(string(groups))), nil
+}
+
+// parseGroupMounts picks the hierarchies out of /proc/self/mounts, version 2 first.
+func parseGroupMounts(mounts string, own map[string]string) (found []groupMount) {
+	for line := range strings.Lines(mounts) {
+		field := strings.Fields(line) // device, directory, type, options
 		switch {
 		case len(field) < 4:
 		case field[2] == "cgroup2":
@@ -136,17 +142,14 @@ func groupMounts() ([]groupMount, error) {
 			found = append(found, groupMount{dir: field[1], own: own["cpu"]})
 		}
 	}
-	return found, nil
+	return found
 }
 
-// ownGroups are this process's groups by controller; version 2's is "".
-func ownGroups() (map[string]string, error) {
-	data, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return nil, err
-	}
+// parseGroups reads /proc/self/cgroup: a process's groups by controller; version
+// 2's is "".
+func parseGroups(text string) map[string]string {
 	own := map[string]string{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3) // hierarchy, controllers, path
 		if len(part) == 3 {
 			for controller := range strings.SplitSeq(part[1], ",") {
@@ -154,7 +157,7 @@ func ownGroups() (map[string]string, error) {
 			}
 		}
 	}
-	return own, nil
+	return own
 }
 
 // describeGroups writes the control groups down, for a later lab to remove

@@ -10,15 +10,17 @@ import (
 
 // namespaceHint says what to do when the kernel does not give this user
 // namespaces.
-func namespaceHint(err error) string {
+func namespaceHint(err error) string { return namespaceHintFor(os.Geteuid(), sysctl, err) }
+
+func namespaceHintFor(user int, sysctl func(key string) string, err error) string {
 	switch {
-	case os.Geteuid() == 0:
+	case user == 0:
 		return ": root may not make namespaces here: a container needs --privileged, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
-	case sysctlIs("kernel/unprivileged_userns_clone", "0"):
+	case sysctl("kernel/unprivileged_userns_clone") == "0":
 		return ": run it with sudo, or allow it to users: sudo sysctl kernel.unprivileged_userns_clone=1"
-	case sysctlIs("kernel/apparmor_restrict_unprivileged_userns", "1"):
+	case sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
 		return ": run it with sudo, or allow it to users: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-	case sysctlIs("user/max_user_namespaces", "0"), errors.Is(err, unix.ENOSPC):
+	case sysctl("user/max_user_namespaces") == "0", errors.Is(err, unix.ENOSPC):
 		return ": run it with sudo, or allow it to users: sudo sysctl user.max_user_namespaces=15000"
 	}
 	return ": run it with sudo"
@@ -37,7 +39,8 @@ func tunHint(err error) string {
 	return ""
 }
 
-func sysctlIs(key, value string) bool {
-	data, err := os.ReadFile("/proc/sys/" + key)
-	return err == nil && strings.TrimSpace(string(data)) == value
+// sysctl is the value of a setting of this machine, "" if there is none.
+func sysctl(key string) string {
+	data, _ := os.ReadFile("/proc/sys/" + key)
+	return strings.TrimSpace(string(data))
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -102,22 +103,34 @@ func (p *peer) receive() (m *message, files []*os.File, err error) {
 	if files, err = parseRights(rights[:rn]); err != nil {
 		return nil, files, err
 	}
-	if _, err := io.ReadFull(p.conn, head[n:]); err != nil {
-		return nil, files, fmt.Errorf("receive message: %w", err)
+	if err := p.fill(head[n:]); err != nil {
+		return nil, files, err
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > maxMessage {
 		return nil, files, fmt.Errorf("receive message: %d bytes is more than %d", size, maxMessage)
 	}
 	body := make([]byte, size)
-	if _, err := io.ReadFull(p.conn, body); err != nil {
-		return nil, files, fmt.Errorf("receive message: %w", err)
+	if err := p.fill(body); err != nil {
+		return nil, files, err
 	}
 	m = new(message)
 	if err := json.Unmarshal(body, m); err != nil {
 		return nil, files, fmt.Errorf("decode message: %w", err)
 	}
 	return m, files, nil
+}
+
+// fill reads the rest of a message: it is not the place for the connection's end.
+func (p *peer) fill(rest []byte) error {
+	_, err := io.ReadFull(p.conn, rest)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return fmt.Errorf("receive message: %w", err)
+	}
+	return nil
 }
 
 func parseRights(rights []byte) (files []*os.File, err error) {

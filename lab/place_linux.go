@@ -36,14 +36,15 @@ const maxSocketPath = 107
 
 // roots are where labs of this user may be, the preferred one first. They are
 // apart from fullbore's own run-time directory, of which hosts see a private one.
-func roots() []string {
-	uid := strconv.Itoa(os.Getuid())
-	all := []string{"/run/fullbore-lab"}
-	if os.Getuid() != 0 {
-		all = []string{"/tmp/fullbore-lab-" + uid}
-		if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-			all = []string{filepath.Join(dir, "fullbore-lab"), all[0]}
-		}
+func roots() []string { return rootsOf(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR")) }
+
+func rootsOf(uid int, runtimeDir string) []string {
+	if uid == 0 {
+		return []string{"/run/fullbore-lab"}
+	}
+	all := []string{"/tmp/fullbore-lab-" + strconv.Itoa(uid)}
+	if filepath.IsAbs(runtimeDir) {
+		all = slices.Insert(all, 0, filepath.Join(runtimeDir, "fullbore-lab"))
 	}
 	return all
 }
@@ -208,11 +209,14 @@ func runningLabs(roots []string) []runningLab {
 // identifier or, without one, the only lab there is. On a host of the lab, whose
 // user may seem another there, the identifier is the lab's directory.
 func Attach(id, hostName string) (*Host, error) {
-	within := roots()
 	if filepath.IsAbs(id) {
-		within, id = []string{filepath.Dir(id)}, filepath.Base(id)
+		return attachWithin([]string{filepath.Dir(id)}, filepath.Base(id), hostName)
 	}
-	labs := runningLabs(within)
+	return attachWithin(roots(), id, hostName)
+}
+
+func attachWithin(roots []string, id, hostName string) (*Host, error) {
+	labs := runningLabs(roots)
 	if id != "" {
 		labs = slices.DeleteFunc(labs, func(r runningLab) bool { return r.id != id })
 	}

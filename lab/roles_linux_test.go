@@ -26,6 +26,7 @@ const roleKey = "FULLBORE_TEST_ROLE"
 
 var roles = map[string]func() error{
 	"owner":        ownLab,
+	"commands":     runCommands,
 	"foreground":   runForeground,
 	"attach":       attach,
 	"listen":       listen,
