@@ -233,14 +233,11 @@ func steadyFrom(r *bulk.Result, d bulk.Direction, rtt time.Duration) (at time.Du
 const flatness = 1.0
 
 func holds(samples []bulk.Sample, began, rtt time.Duration) (from time.Duration, ok bool) {
-	if len(samples) < 3 || began <= 0 {
+	beginning := slices.IndexFunc(samples, func(s bulk.Sample) bool { return s.At >= began })
+	if len(samples) < 3 || beginning < 0 {
 		return 0, false
 	}
-	last := samples[len(samples)-1]
-	first := last
-	for i := len(samples) - 1; i >= 0 && samples[i].At >= began; i-- {
-		first = samples[i]
-	}
+	first, last := samples[beginning], samples[len(samples)-1]
 	took := (last.At - first.At).Seconds()
 	if took <= 0 || last.Bytes <= first.Bytes {
 		return 0, false

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -287,15 +288,24 @@ func TestWorseElsewhere(t *testing.T) {
 	old := at(100, 20*time.Millisecond, 0.001)
 	for _, test := range []struct {
 		name  string
+		old   *candidate
 		fresh *candidate
 		says  string
 	}{
-		{"faster at no cost", at(105, 21*time.Millisecond, 0.001), ""},
-		{"a little faster, much more latency", at(105, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
-		{"a little faster, much more loss", at(105, 20*time.Millisecond, 0.02), "retransmissions rise from 0.10 % to 2.00 %"},
-		{"twice as fast may cost", at(200, 40*time.Millisecond, 0.02), ""},
+		{"faster at no cost", old, at(105, 21*time.Millisecond, 0.001), ""},
+		{"a little faster, much more latency", old, at(105, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
+		{"a little faster, much more loss", old, at(105, 20*time.Millisecond, 0.02), "retransmissions rise from 0.10 % to 2.00 %"},
+		{"twice as fast may cost", old, at(200, 40*time.Millisecond, 0.02), ""},
+		{"a tenth is little", old, at(smallGain*100, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
+		{"half as much again, and 5 ms", at(100, 10*time.Millisecond, 0), at(105, 15*time.Millisecond, 0), ""},
+		{"10 ms, and a tenth", at(100, 100*time.Millisecond, 0), at(105, 110*time.Millisecond, 0), ""},
+		{"10 ms, and a quarter", at(100, 40*time.Millisecond, 0), at(105, 50*time.Millisecond, 0), ""},
+		{"four times as much loss, and little", old, at(105, 20*time.Millisecond, 0.004), ""},
+		{"five times as much loss, just half a per cent", old, at(105, 20*time.Millisecond, 0.005), ""},
+		{"twice as much loss", at(100, 20*time.Millisecond, 0.003), at(105, 20*time.Millisecond, 0.006), ""},
+		{"half as much loss again", at(100, 20*time.Millisecond, 0.008), at(105, 20*time.Millisecond, 0.012), ""},
 	} {
-		if got := worseElsewhere(old, test.fresh); got != test.says {
+		if got := worseElsewhere(test.old, test.fresh); got != test.says {
 			t.Errorf("%s: %q, want %q", test.name, got, test.says)
 		}
 	}
@@ -328,6 +338,46 @@ func TestProveUnproven(t *testing.T) {
 	r := tuning.result
 	if len(r.PutBack) != 1 || r.Proof != nil || !strings.HasPrefix(r.PutBack[0].Effect, "not proven: what was left of the budget") {
 		t.Errorf("put back %v, proof %v: want the unproven change put back", r.PutBack, r.Proof)
+	}
+}
+
+// A proof in which a transfer fails with the changes puts them back; one that fails
+// without them ends the tuning. Where nothing is gained, nothing is proven, and no run
+// is left out to find that.
+func TestProof(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		rates  []unit.Rate // before, after, after, before, ...; 0: it fails
+		proven bool
+		says   string // of what is put back, or of the error
+		runs   int
+	}{
+		{"a gain", []unit.Rate{100, 200, 201, 101}, true, "", 4},
+		{"it fails with the changes", []unit.Rate{100, 0}, false, "with this change the transfer failed: transfer failed: measure: it broke", 2},
+		{"it fails without them", []unit.Rate{100, 200, 200, 0}, false, "transfer failed: measure: it broke", 4},
+		{"nothing is gained", []unit.Rate{100, 100, 100, 100, 100, 100, 100, 100}, false, "not proven: 100 Mb/s -> 100 Mb/s", 8},
+		{"one pair", []unit.Rate{100, 200}, false, "not proven: what was left of the budget did not cover two runs", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				far := &clocked{rates: scale(test.rates)}
+				tuning := at(far, time.Duration(len(test.rates))*2*time.Second+200*time.Millisecond)
+				tuning.baseline.readings = candidateOf(100, 101).readings
+				best := tuning.candidate(config{set("b", "rmem", "2")})
+				best.readings = candidateOf(200).readings
+				proven, err := tuning.prove(t.Context(), best)
+				says := fmt.Sprint(err)
+				if err == nil && len(tuning.result.PutBack) > 0 {
+					says = tuning.result.PutBack[0].Effect
+				}
+				if (proven == best) != test.proven || test.says != "" && !strings.HasPrefix(says, test.says) && !strings.Contains(says, ": "+test.says) || len(far.specs) != test.runs {
+					t.Errorf("proven: %v, %s, after %d runs", proven == best, says, len(far.specs))
+				}
+				if err == nil && !test.proven && proven != tuning.baseline {
+					t.Errorf("what stands is %+v, want the baseline", proven)
+				}
+			})
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/plan"
 )
 
@@ -103,17 +104,23 @@ type tally struct {
 	broken                                                []string
 }
 
-// tuneOnce draws one path and tunes it.
-func (k *kind) tuneOnce(seed uint64, sum *tally) {
+// draws draws one path and tunes it.
+func (k *kind) draws(seed uint64) (*world, Options, *Result, error) {
 	w := newWorld(seed)
 	o := Options{Direction: bulk.Forward, Streams: 1, Budget: DefaultBudget, Apply: ApplyLive, Watch: silent{}}
 	w.scatter = 0.01 * math.Exp(w.rng.Float64()*math.Log(30))
 	w.drift, w.outliers = 0.002*w.rng.NormFloat64(), 0.05
 	w.sampled = w.rng.IntN(2) == 0
 	k.draw(w, &o)
-	paid := k.helps > 0 && w.pays(o, k.helps)
 	w.rng.Shuffle(len(w.settings), func(i, j int) { w.settings[i], w.settings[j] = w.settings[j], w.settings[i] })
 	r, err := run(context.Background(), Near{Facts: w.sender.Facts, Changes: w.sender}, far{w}, o, w.hooks())
+	return w, o, r, err
+}
+
+// tuneOnce draws one path, tunes it, and counts what came of it.
+func (k *kind) tuneOnce(seed uint64, sum *tally) {
+	w, o, r, err := k.draws(seed)
+	paid := k.helps > 0 && w.pays(o, k.helps)
 	kept := w.check(r, err, o, k.fails, seed, sum)
 	found := 0
 	for _, s := range w.settings {
@@ -249,6 +256,27 @@ func TestTunings(t *testing.T) {
 	}
 }
 
+// What the same tunings of each kind of path take: a change of the procedure shows
+// here what it costs, or saves, in transfers and in test traffic.
+func TestTuningsCost(t *testing.T) {
+	var all strings.Builder
+	for i, k := range kinds {
+		transfers, seconds, pairs, kept := 0, 0.0, 0, 0
+		synctest.Test(t, func(*testing.T) {
+			for seed := range 15 {
+				w, _, r, _ := k.draws(uint64(i*1_000_000 + seed))
+				transfers, seconds, kept = transfers+len(w.runs), seconds+r.TestSeconds, kept+len(r.Kept)
+				if r.Proof != nil {
+					pairs += r.Proof.Pairs
+				}
+				time.Sleep(2 * time.Minute) // what was not confirmed has reverted by then
+			}
+		})
+		fmt.Fprintf(&all, "%-52s %5d transfers, %4.0f s, %4d pairs, %3d changes kept\n", k.name+":", transfers, seconds, pairs, kept)
+	}
+	golden.Check(t, "cost.txt", all.String())
+}
+
 // ofEach is how many tunings of each kind of path are made, a third of them where
 // time is short, unless FULLBORE_TUNINGS says otherwise.
 func ofEach(t *testing.T, usual int) int {
@@ -320,6 +348,32 @@ func TestSteadyFrom(t *testing.T) {
 	} {
 		if at, ok := steadyFrom(curve(test.rate), bulk.Forward, rtt); ok != test.ok || ok && (at < test.from || at > test.to) {
 			t.Errorf("%s: %v, %v, want %v to %v, %v", test.name, at, ok, test.from, test.to, test.ok)
+		}
+	}
+	type at struct{ seconds, bytes float64 }
+	for _, test := range []struct {
+		name    string
+		began   float64
+		samples []at
+		from    float64
+		ok      bool
+	}{
+		{"three samples are enough", 2, []at{{0, 0}, {2, 2}, {4, 4}}, 0, true},
+		{"two are not", 2, []at{{0, 0}, {4, 4}}, 0, false},
+		{"the rate is that from the beginning of the measured time on", 2, []at{{0, 0}, {1, 1}, {2, 2}, {3, 3.9}, {4, 4}}, 0, true},
+		{"it began to hold just with the measured time", 2, []at{{0, 0}, {1, 0}, {2, 5}, {3, 6}, {4, 7}}, 0, false},
+		{"it began to hold a sample before", 2, []at{{0, 0}, {1, 5}, {2, 6}, {3, 7}, {4, 8}}, 1, true},
+		{"all of the measured time is one instant", 3, []at{{0, 0}, {1, 1}, {4, 2}, {4, 3}}, 0, false},
+		{"no sample is of the measured time", 5, []at{{0, 0}, {2, 2}, {4, 4}}, 0, false},
+		{"nothing was left out", 0, []at{{0, 0}, {2, 2}, {4, 4}}, 0, false},
+	} {
+		s := bulk.Stream{ID: 1, Began: time.Duration(test.began * float64(time.Second))}
+		for _, a := range test.samples {
+			s.Samples = append(s.Samples, bulk.Sample{At: time.Duration(a.seconds * float64(time.Second)), Bytes: int64(a.bytes * 1e6)})
+		}
+		from, ok := steadyFrom(&bulk.Result{Server: bulk.End{Streams: []bulk.Stream{s}}}, bulk.Forward, rtt)
+		if ok != test.ok || ok && from.Seconds() != test.from {
+			t.Errorf("%s: %v, %v, want %v s, %v", test.name, from, ok, test.from, test.ok)
 		}
 	}
 	if _, ok := steadyFrom(&bulk.Result{}, bulk.Forward, rtt); ok {

@@ -76,6 +76,32 @@ func TestWatched(t *testing.T) {
 			w.offers(plan.Receiver, "rmem", 1.4)
 			w.offers(plan.Sender, "wmem", 1.4)
 		}},
+		{"nothing helps", func(w *world, o *Options) {
+			o.Budget = 30 * time.Second
+			w.offers(plan.Receiver, "rmem", 1)
+		}},
+		{"room to repair losses", func(w *world, _ *Options) {
+			w.full, w.scatter = 1e9, 0.03
+			w.offers(plan.Receiver, "sack", 1.5)
+			w.offers(plan.Receiver, "rmem", 4, 4.1)
+			w.offers(plan.Sender, "wmem", 1.5, 1.53)
+		}},
+		{"full once doubled", func(w *world, _ *Options) {
+			w.full = 1e9
+			w.offers(plan.Receiver, "rmem", 3, 3.5)
+			w.offers(plan.Sender, "wmem", 2.8, 3)
+		}},
+		{"nothing arrives without it", func(w *world, _ *Options) {
+			w.offers(plan.Sender, "probing", 2)
+			w.offers(plan.Receiver, "mtu", 2)
+			w.settings[1].fails, w.settings[1].with = true, "probing"
+		}},
+		{"little faster, much later", func(w *world, _ *Options) {
+			w.rtt = 10 * time.Millisecond
+			w.offers(plan.Receiver, "rmem", 1.08)
+			w.settings[0].queue = 30 * time.Millisecond
+			w.offers(plan.Sender, "wmem", 1.09)
+		}},
 		{"a dry run", func(w *world, o *Options) {
 			o.DryRun = true
 			w.offers(plan.Receiver, "rmem", 2)

@@ -45,6 +45,7 @@ type world struct {
 	runs             []measured
 	lastChanged      measured // the last of them that was not as found
 	least            float64  // the smallest gain that there is to find
+	full             float64  // the most that the path carries, bit/s; from four fifths of it on the verdict is healthy
 	traffic          time.Duration
 	tells            func(format string, args ...any) // of each call that is carried out
 }
@@ -60,9 +61,10 @@ func (w *world) tell(format string, args ...any) {
 type setting struct {
 	role  plan.Role
 	name  string
-	gain  []float64 // factor on goodput at the planned value, and at each doubling of it
-	with  string    // another setting without which it does nothing
-	fails bool      // no transfer works with it
+	gain  []float64     // factor on goodput at the planned value, and at each doubling of it
+	with  string        // another setting without which it does nothing
+	fails bool          // no transfer works with it, unless the other setting is there
+	queue time.Duration // how much later packets arrive with it while the path is loaded
 }
 
 // measured is one transfer: the values that both hosts had, and what is true of them.
@@ -128,7 +130,7 @@ func (w *world) truth() (rate float64, works bool) {
 		if level == 0 {
 			continue
 		}
-		if s.fails {
+		if s.fails && (s.with == "" || !w.present(s.with)) {
 			return 0, false
 		}
 		if s.with != "" && !w.present(s.with) {
@@ -137,6 +139,16 @@ func (w *world) truth() (rate float64, works bool) {
 		rate *= s.gain[min(level, len(s.gain))-1]
 	}
 	return rate, true
+}
+
+// latency is how much later packets arrive while the path is loaded.
+func (w *world) latency() (d time.Duration) {
+	for _, s := range w.settings {
+		if w.end(s.role).level(s.name) > 0 {
+			d += s.queue
+		}
+	}
+	return d
 }
 
 func (w *world) present(name string) bool {
@@ -148,6 +160,11 @@ func (w *world) end(role plan.Role) *simulatedHost {
 		return w.sender
 	}
 	return w.receiver
+}
+
+// queues says whether any setting makes packets wait.
+func (w *world) queues() bool {
+	return slices.ContainsFunc(w.settings, func(s setting) bool { return s.queue > 0 })
 }
 
 // far is the receiving end as tune sees it.
@@ -199,6 +216,10 @@ func (f far) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progr
 		for at := time.Duration(0); at <= spec.Omit+spec.Duration; at += 100 * time.Millisecond {
 			receive.Samples = append(receive.Samples, bulk.Sample{At: at, Bytes: int64(rate / 8 * at.Seconds())})
 		}
+	}
+	if rtt := w.rtt + w.latency(); w.queues() {
+		now := bulk.TCPInfo{Length: 280, RTT: uint32(rtt.Microseconds()), MinRTT: uint32(w.rtt.Microseconds())}
+		send.Samples = []bulk.Sample{{At: spec.Omit, TCP: now}, {At: spec.Omit + spec.Duration, TCP: now}}
 	}
 	r.Client.Streams, r.Server.Streams = []bulk.Stream{send}, []bulk.Stream{receive}
 	if !works {
@@ -400,7 +421,10 @@ func (w *world) hooks() hooks {
 			way := path.Direction{Capacity: path.Capacity{Rate: 100 * unit.Gbps, High: 100 * unit.Gbps}}
 			return &path.Estimate{RTT: path.RTT{Min: w.rtt, Median: w.rtt, Max: w.rtt}, Forward: way, Reverse: way}, nil
 		},
-		diagnose: func(*diagnose.Evidence) diagnose.Diagnosis {
+		diagnose: func(e *diagnose.Evidence) diagnose.Diagnosis {
+			if w.full > 0 && float64(e.Transfer.Goodput(e.Direction)) > 0.8*w.full {
+				return diagnose.Diagnosis{Verdict: diagnose.Finding{Cause: diagnose.Healthy, PathGoodput: unit.Rate(w.full)}}
+			}
 			return diagnose.Diagnosis{Verdict: diagnose.Finding{Cause: diagnose.Unknown}}
 		},
 		plan: func(in plan.Input) *plan.Plan {
