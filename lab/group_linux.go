@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // groupPeriod is over how long a host's processor time is shared out. The
@@ -79,7 +81,7 @@ func joinGroup(dir string, pid int) error {
 // take a moment after that was killed.
 func removeGroup(dir string) {
 	for range 100 {
-		if err := os.Remove(dir); err == nil || errors.Is(err, os.ErrNotExist) {
+		if !errors.Is(os.Remove(dir), unix.EBUSY) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

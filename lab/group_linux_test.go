@@ -29,7 +29,7 @@ func TestGroupMounts(t *testing.T) {
 		},
 		{
 			"both", "1:cpu:/one\n0::/two\nnot a group\n",
-			"short line\ncgroup /c cgroup cpu 0 0\ncgroup2 /u cgroup2 rw 0 0\ncgroup /cpuset cgroup rw,cpuset 0 0\n",
+			"short line\ncgroup /c cgroup cpu 0 0\ncgroup2 /u cgroup2 rw\ncgroup /cpuset cgroup rw,cpuset 0 0\n",
 			[]groupMount{{"/u", "/two", true}, {"/c", "/one", false}},
 		},
 		{"none", "", "proc /proc proc cpu 0 0\n", nil},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -108,11 +109,8 @@ func lockRoot(root string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stat unix.Stat_t
-	if err := unix.Lstat(root, &stat); err != nil {
-		return nil, err
-	}
-	if !info.IsDir() || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s is not a directory of this user alone: remove it", root)
 	}
 	guard, err := os.Open(root)
@@ -144,9 +142,7 @@ func readDescription(dir string) (d description, err error) {
 
 func (p *place) remove() {
 	_ = os.RemoveAll(p.dir)
-	if p.lock != nil {
-		_ = p.lock.Close()
-	}
+	_ = p.lock.Close() // nil if there is none: that is an error, not a panic
 }
 
 // sweep removes what dead labs left in root. Whatever fails is left to the next.

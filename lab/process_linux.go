@@ -102,16 +102,10 @@ func (c *Cmd) PID() int { return c.pid }
 
 // follow waits for the end of the command, or ends it with the context.
 func (c *Cmd) follow() {
-	ended := make(chan struct{})
 	stop := context.AfterFunc(c.ctx, func() {
-		select {
-		case <-ended:
-		default:
-			_ = c.Signal(unix.SIGKILL) // if this fails the agent is gone, and the command with it
-		}
+		_ = c.Signal(unix.SIGKILL) // if this fails the command has ended, or the agent is gone and the command with it
 	})
 	reply, _, err := c.agent.receive()
-	close(ended)
 	stop()
 	_ = c.agent.conn.Close()
 	switch {

@@ -43,7 +43,10 @@ func (r *runner) reap(ended <-chan os.Signal) {
 			waiter := r.waiting[pid]
 			delete(r.waiting, pid)
 			r.lock.Unlock()
-			if err != nil && !errors.Is(err, syscall.EINTR) || err == nil && pid <= 0 {
+			if errors.Is(err, syscall.EINTR) {
+				continue
+			}
+			if err != nil || pid == 0 {
 				break // no more have ended
 			}
 			if waiter != nil {

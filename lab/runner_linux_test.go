@@ -222,9 +222,23 @@ func TestCommandFiles(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "of a file written" {
 		t.Errorf("in the file is %q, %v", text, err)
 	}
+	slowly := new(slow)
+	run("head -c 300000 /dev/zero", nil, slowly, nil)
+	if slowly.got != 300000 {
+		t.Errorf("a slow writer got %d bytes", slowly.got)
+	}
 	// More than pipes hold, which nobody reads, or writes.
 	run("head -c 1000000 /dev/zero; echo done", nil, refusing{}, nil)
 	run("true", io.LimitReader(zeros{}, 1e6), nil, nil)
+}
+
+// slow is a writer that takes its time.
+type slow struct{ got int }
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(5 * time.Millisecond)
+	s.got += len(p)
+	return len(p), nil
 }
 
 type zeros struct{}
@@ -272,12 +286,15 @@ func TestCommandSignals(t *testing.T) {
 		t.Error("what is no signal was sent")
 	}
 
-	child, _ := began(bounded(t), "sleep 1000 & echo ready; wait; wait; exit 5")
+	child, said := began(bounded(t), "sleep 30 & echo ready; wait; wait; exit 5")
 	if err := child.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := child.Wait(); fmt.Sprint(err) != "ended by signal SIGTERM" {
 		t.Errorf("after SIGTERM: %v", err)
+	}
+	if rest, err := io.ReadAll(said); len(rest) > 0 || err != nil { // its end is that of the last who could write
+		t.Errorf("what it ran goes on: %q, %v", rest, err)
 	}
 
 	ctx, cancel := context.WithCancel(bounded(t))
@@ -287,10 +304,13 @@ func TestCommandSignals(t *testing.T) {
 		t.Errorf("after its context: %v", err)
 	}
 
-	left, said := began(bounded(t), traps)
+	left, said := began(bounded(t), "sleep 30 & "+traps)
 	_ = left.agent.conn.Close() // as when the caller's process ends
 	if line := next(t, said); line != "hup\n" {
 		t.Errorf("without a caller it says %q", line)
+	}
+	if rest, err := io.ReadAll(said); len(rest) > 0 || err != nil {
+		t.Errorf("what it ran goes on: %q, %v", rest, err)
 	}
 	if err := left.Wait(); err == nil || !strings.Contains(err.Error(), "lab host x ended while sh ran") {
 		t.Errorf("without a connection: %v", err)
@@ -350,11 +370,10 @@ func TestForeground(t *testing.T) {
 // stdout and stderr, gets no answer, and the next one does.
 func TestCommandAsked(t *testing.T) {
 	h := commandsOf(t)
-	null, err := os.Open(os.DevNull)
+	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = null.Close() }()
 	ask := func(m *message, files int) (*message, error) {
 		t.Helper()
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: h.socket, Net: "unix"})
@@ -364,7 +383,7 @@ func TestCommandAsked(t *testing.T) {
 		defer func() { _ = conn.Close() }()
 		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		caller := &peer{conn: conn}
-		if err := caller.send(m, slices.Repeat([]*os.File{null}, files)...); err != nil {
+		if err := caller.send(m, slices.Repeat([]*os.File{write}, files)...); err != nil {
 			t.Fatal(err)
 		}
 		reply, _, err := caller.receive()
@@ -381,5 +400,10 @@ func TestCommandAsked(t *testing.T) {
 	}
 	if reply, err := ask(run, maxFiles); err != nil || reply.Started <= 0 {
 		t.Errorf("with three files: %+v, %v", reply, err)
+	}
+	_ = write.Close()
+	_ = read.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := read.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the host keeps what it was given: %v", err)
 	}
 }

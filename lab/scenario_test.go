@@ -100,6 +100,16 @@ func TestHostBounds(t *testing.T) {
 			t.Errorf("%.30s…: %v", value, err)
 		}
 	}
+	file := filepath.Join(t.TempDir(), "x.yaml")
+	for size, wrong := range map[int]bool{maxFile: false, maxFile + 1: true} {
+		text := "name: x\npath: {a_to_b: {rate: 1gbit}} #"
+		if err := os.WriteFile(file, []byte(text+strings.Repeat("#", size-len(text))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file); (err != nil) != wrong {
+			t.Errorf("a file of %d bytes: %v", size, err)
+		}
+	}
 	if _, err := Parse("x.yaml", []byte("name: "+strings.Repeat("n", 65)+"\npath: {a_to_b: {rate: 1gbit}}")); err == nil {
 		t.Error("a name of 65 letters was accepted")
 	}
