@@ -68,9 +68,13 @@ func TestBaselineFails(t *testing.T) { synctest.Test(t, baselineFails) }
 func baselineFails(t *testing.T) {
 	far := &hole{}
 	tuning := tuned(far, time.Minute)
-	if err := tuning.found(t.Context()); err == nil {
+	watched := new(story)
+	tuning.o.Watch = watched
+	err := tuning.found(t.Context())
+	if err == nil {
 		t.Fatal("a baseline of a path that carries nothing")
 	}
+	watched.check(t, "nothing arrives", tuning.result, err)
 	r := tuning.result
 	if r.Verdict.Cause != diagnose.MTUBlackHole || len(far.specs) != 2 {
 		t.Errorf("verdict %s after %d transfers, want a black hole, with a trial to be sure of it", r.Verdict.Cause, len(far.specs))
