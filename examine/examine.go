@@ -202,19 +202,29 @@ const looks = 3
 // direction that matters, it probes again: without that figure it is not known
 // whether a transfer fills the path. Between the probes a second or two pass.
 func Probe(ctx context.Context, far Far, d bulk.Direction) (*path.Estimate, error) {
-	best, err := path.Probe(ctx, far.Addr(), far, path.Options{})
-	for look := 1; err == nil && look < looks && bounded(best, d); look++ {
-		again, failed := path.Probe(ctx, far.Addr(), far, path.Options{})
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		} else if failed == nil && !bounded(again, d) {
-			best = again
-		}
-	}
+	best, err := again(ctx, d, func() (*path.Estimate, error) { return path.Probe(ctx, far.Addr(), far, path.Options{}) })
 	if err != nil {
 		return nil, fmt.Errorf("probe the path: %w", err)
 	}
 	return best, nil
+}
+
+// again looks until a probe measured the capacity, or has looked often enough. Only
+// where the first fails there is no estimate.
+func again(ctx context.Context, d bulk.Direction, look func() (*path.Estimate, error)) (*path.Estimate, error) {
+	best, err := look()
+	for range looks - 1 {
+		if err != nil || !bounded(best, d) {
+			break
+		}
+		next, failed := look()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if failed == nil && !bounded(next, d) {
+			best = next
+		}
+	}
+	return best, err
 }
 
 // bounded says whether only a lower bound of the capacity was measured.

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // An examination goes on with whatever there is.
@@ -77,6 +81,150 @@ func TestRunUnprobed(t *testing.T) {
 	far.transfer = neverBegins
 	if _, err = Run(t.Context(), here, far, Options{Direction: bulk.Forward}); err == nil || !strings.Contains(err.Error(), "refused; before that: probe the path") {
 		t.Errorf("error %v: want both reasons", err)
+	}
+}
+
+// Whoever asks for a quick verdict gets it from one transfer, and the trial that
+// could change it is named as one that was not run.
+func TestRunQuick(t *testing.T) {
+	loses := lossy(t)
+	for _, quick := range []bool{true, false} {
+		far := nowhere{newFake(t, func(context.Context, bulk.Spec, func(bulk.Progress)) (*bulk.Result, error) { return loses, nil })}
+		x, err := Run(t.Context(), here, far, Options{Direction: bulk.Forward, Quick: quick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if once := len(far.specs) == 1; once != quick || (x.Untried() != nil) != quick {
+			t.Errorf("quick %v: %d transfers, untried %+v", quick, len(far.specs), x.Untried())
+		}
+	}
+}
+
+// A trial that the budget did not allow, or that was not asked for, is untried; one
+// that would be the same again is not.
+func TestUntried(t *testing.T) {
+	next := trial(diagnose.TrialPaced, 1e6)
+	for _, test := range []struct {
+		tried []diagnose.Trial
+		next  *diagnose.Trial
+		want  bool
+	}{
+		{nil, nil, false},
+		{nil, &next, true},
+		{[]diagnose.Trial{trial(diagnose.TrialPaced, 2e6)}, &next, true},
+		{[]diagnose.Trial{next}, &next, false},
+	} {
+		x := Examination{Evidence: diagnose.Evidence{Trials: test.tried}, Diagnosis: diagnose.Diagnosis{Next: test.next}}
+		if got := x.Untried(); (got != nil) != test.want || got != nil && got != test.next {
+			t.Errorf("after %d trials, next %v: untried %v", len(test.tried), test.next != nil, got)
+		}
+	}
+}
+
+// Whoever watches an examination sees what begins and what came of it.
+func TestRunTells(t *testing.T) {
+	type transfer = func(context.Context, bulk.Spec, func(bulk.Progress)) (*bulk.Result, error)
+	for name, test := range map[string]struct {
+		transfer   transfer
+		unprobable bool
+		stopped    bool // by the user, while the path is probed
+		want       string
+	}{
+		"all goes well":            {atOnce(50e6), false, false, `^\.\. probe the path\n   RTT [0-9.]+ ms, capacity [0-9.]+ .b/s\n\.\. measure a transfer\n   50 Mb/s$`},
+		"the path is not probed":   {atOnce(50e6), true, false, `^\.\. probe the path\n   not possible: probe the path: .*\n\.\. measure a transfer\n   50 Mb/s$`},
+		"nothing arrives":          {neverArrives, false, false, `\n\.\. measure a transfer\n   failed: nothing arrived for 3s$`},
+		"Ctrl-C during the probes": {atOnce(50e6), false, true, `^\.\. probe the path$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			fake := newFake(t, test.transfer)
+			var far Far = fake
+			if test.unprobable {
+				far = nowhere{fake}
+			}
+			if test.stopped {
+				fake.probed = stop
+			}
+			var told diary
+			_, err := Run(ctx, here, far, Options{Direction: bulk.Forward, Quick: true, Watch: &told})
+			if text := strings.Join(told, "\n"); !regexp.MustCompile(test.want).MatchString(text) || (err != nil) != test.stopped {
+				t.Errorf("error %v, told\n%s", err, text)
+			}
+		})
+	}
+}
+
+// What is told of the path is of the direction that is examined.
+func TestWay(t *testing.T) {
+	x := Examination{Evidence: *evidence(20 * ms)}
+	for direction, want := range map[bulk.Direction]*path.Direction{bulk.Forward: &x.Evidence.Path.Forward, bulk.Reverse: &x.Evidence.Path.Reverse} {
+		if x.Evidence.Direction = direction; x.way() != want {
+			t.Errorf("%s: the other one", direction)
+		}
+	}
+}
+
+// A path is probed again while only a lower bound of its capacity is known, three
+// times at most; the first look stands where no later one is better.
+func TestLooksAgain(t *testing.T) {
+	measured, bound, better := path.Capacity{Rate: 3, Low: 2, High: 4}, path.Capacity{Rate: 1, Low: 1}, path.Capacity{Rate: 2, Low: 2}
+	gone := errors.New("gone")
+	type look struct {
+		c   path.Capacity
+		err error
+	}
+	for name, test := range map[string]struct {
+		looks []look
+		want  unit.Rate // of the estimate
+		took  int
+	}{
+		"measured at once":                      {[]look{{measured, nil}}, 3, 1},
+		"nothing can be measured":               {[]look{{path.Capacity{Rate: 5, Assumed: true}, nil}}, 5, 1},
+		"measured the second time":              {[]look{{bound, nil}, {measured, nil}}, 3, 2},
+		"measured the third time":               {[]look{{bound, nil}, {bound, nil}, {measured, nil}}, 3, 3},
+		"never measured":                        {[]look{{bound, nil}, {better, nil}, {better, nil}, {measured, nil}}, 1, 3},
+		"a second look that fails changes less": {[]look{{bound, nil}, {measured, gone}, {bound, nil}}, 1, 3},
+		"the first look fails":                  {[]look{{bound, gone}, {measured, nil}}, 0, 1},
+	} {
+		for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {
+			took := 0
+			got, err := again(t.Context(), d, func() (*path.Estimate, error) {
+				next := test.looks[took]
+				took++
+				if next.err != nil {
+					return nil, next.err
+				}
+				e := &path.Estimate{Forward: path.Direction{Capacity: measured}, Reverse: path.Direction{Capacity: measured}}
+				e.Way(d == bulk.Reverse).Capacity = next.c
+				return e, nil
+			})
+			if failed := test.looks[0].err; took != test.took || !errors.Is(err, failed) || failed == nil && got.Way(d == bulk.Reverse).Capacity.Rate != test.want {
+				t.Errorf("%s, %s: %d looks, %+v, error %v", name, d, took, got, err)
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := again(ctx, bulk.Forward, func() (*path.Estimate, error) {
+		stop()
+		return &path.Estimate{Forward: path.Direction{Capacity: bound}}, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Ctrl-C while it looks again: %v", err)
+	}
+}
+
+// A transfer begins where the budget is just what it costs, and not below that.
+func TestBudgetForOne(t *testing.T) {
+	const rtt = 20 * ms
+	cost := (&Meter{rtt: rtt}).Cost(Timing(rtt))
+	for budget, begins := range map[time.Duration]bool{cost: true, cost - 1: false} {
+		far := newFake(t, atOnce(50e6))
+		x := &Examination{Evidence: *evidence(rtt)}
+		err := x.transfer(t.Context(), NewMeter(far, rtt, budget, silent{}), Options{Direction: bulk.Forward, Watch: silent{}})
+		if errors.Is(err, ErrBudget) == begins {
+			t.Errorf("budget %v of %v: error %v", budget, cost, err)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type fake struct {
 	specs    []bulk.Spec // of the transfers that were asked for
 	probes   int         // that were asked for
 	facts    error       // of the far host
+	probed   func()      // when a probe is asked for; nil: nothing
 	transfer func(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
 }
 
@@ -44,6 +45,9 @@ func (f *fake) Facts(context.Context) (*host.Facts, error) {
 
 func (f *fake) OpenProbe(context.Context) (path.Ticket, error) {
 	f.probes++
+	if f.probed != nil {
+		f.probed()
+	}
 	return path.Ticket{}, errors.New("not helping")
 }
 
@@ -118,6 +122,26 @@ type diary []string
 func (d *diary) Phase(text string)      { *d = append(*d, ".. "+text) }
 func (d *diary) Progress(bulk.Progress) {}
 func (d *diary) Result(text string)     { *d = append(*d, "   "+text) }
+
+// counter is a watcher that counts what it is told of a running transfer.
+type counter struct {
+	silent
+	told int
+}
+
+func (c *counter) Progress(bulk.Progress) { c.told++ }
+
+// lossy is a real transfer over a path that loses packets at random.
+func lossy(t *testing.T) *bulk.Result {
+	t.Helper()
+	for _, x := range recorded(t) {
+		if x.Diagnosis.Verdict.Cause == diagnose.RandomLoss {
+			return x.Evidence.Transfer
+		}
+	}
+	t.Fatal("none of the recordings is of random loss")
+	return nil
+}
 
 // here is this host, of which nothing matters.
 func here(context.Context) (*host.Facts, error) { return &host.Facts{Name: "a"}, nil }

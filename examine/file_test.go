@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,59 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("%v, error %v, want one that says %q", x, err, test.says)
 			}
 		})
+	}
+}
+
+// What is just within the bounds of a file is read.
+func TestDecodeBorders(t *testing.T) {
+	x := *recorded(t)[0]
+	again := diagnose.Trial{Kind: diagnose.TrialAgain, Spec: x.Evidence.Transfer.Spec, Failed: "refused"}
+	x.Evidence.Trials = slices.Repeat([]diagnose.Trial{again}, mostTrials)
+	x.Spent = Spent{}
+	text, err := Encode(&x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(bytes.NewReader(text)); err != nil {
+		t.Errorf("with %d trials that took and brought nothing: %v", mostTrials, err)
+	}
+	if _, err := unpack(bytes.NewReader(make([]byte, mostUnpacked))); err != nil {
+		t.Errorf("%d bytes: %v", mostUnpacked, err)
+	}
+}
+
+// Each end may have as many streams as were asked for, in both directions, and each
+// of them what a transfer can take; none of it may be less than nothing.
+func TestCheckResult(t *testing.T) {
+	spec := bulk.Spec{Direction: bulk.Both, Streams: 2, Duration: s}
+	for n, ok := range map[int]bool{0: true, 4: true, 5: false} {
+		if err := checkResult(&bulk.Result{Spec: spec, Server: bulk.End{Streams: make([]bulk.Stream, n)}}); (err == nil) != ok {
+			t.Errorf("%d streams at the far end, two each way were asked for: %v", n, err)
+		}
+	}
+	at := func(times ...time.Duration) (samples []bulk.Sample) {
+		for _, t := range times {
+			samples = append(samples, bulk.Sample{At: t})
+		}
+		return samples
+	}
+	for _, test := range []struct {
+		stream bulk.Stream
+		ok     bool
+	}{
+		{bulk.Stream{}, true},
+		{bulk.Stream{Elapsed: 2 * bulk.MaxDuration}, true},
+		{bulk.Stream{Elapsed: 2*bulk.MaxDuration + 1}, false},
+		{bulk.Stream{Bytes: -1}, false},
+		{bulk.Stream{Omitted: -1}, false},
+		{bulk.Stream{Began: -1}, false},
+		{bulk.Stream{Elapsed: -1}, false},
+		{bulk.Stream{Samples: at(0, 5, 5, 6)}, true},
+		{bulk.Stream{Samples: at(0, 5, 4, 6)}, false},
+	} {
+		if err := checkStream(&test.stream); (err == nil) != test.ok {
+			t.Errorf("%+v: %v", test.stream, err)
+		}
 	}
 }
 
