@@ -72,11 +72,8 @@ func offered(h *host.Facts) string {
 // opens says whether a host's kernel can tune receive buffers by itself, whether
 // or not that is turned on.
 func opens(h *host.Facts) bool {
-	if _, has := h.Tunables[moderate]; has {
-		return true
-	}
-	t, ok := tunable.Lookup(h.OS, moderate)
-	return !ok || t.Applies(h.Version)
+	_, there := h.Tunables[moderate]
+	return there || has(h, moderate)
 }
 
 // sendBuffer lets the sender keep in flight what the path holds.
@@ -125,7 +122,7 @@ func (m *maker) within(h *host.Facts, name string, buffer unit.Size) unit.Size {
 		return present
 	}
 	buffer = max(buffer, defaultMax(h, name))
-	if t, ok := tunable.Lookup(h.OS, name); ok && t.Max > 0 {
+	if t, ok := tunable.Lookup(h.OS, name); ok {
 		buffer = max(present, min(buffer, unit.Size(t.Max)))
 	}
 	bound := m.bound(h)

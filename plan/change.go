@@ -15,20 +15,12 @@ import (
 // with. What bounds the tunable (tunable.Tunable.Within) is raised with it where
 // that is needed, and comes first in what is returned.
 func (m *maker) change(h *host.Facts, name, value, why string) []Change {
-	return m.chain(h, name, value, why, 0)
-}
-
-// maxChain bounds how many tunables may bound one another: there are systems
-// with two.
-const maxChain = 4
-
-func (m *maker) chain(h *host.Facts, name, value, why string, depth int) []Change {
 	entry := m.settable(h, name)
 	if entry == nil {
 		return nil
 	}
 	present := tunable.Normalise(h.Tunables[name])
-	value, first := m.bounded(h, entry, name, m.floor(h, entry, present, value), depth)
+	value, first := m.bounded(h, entry, name, m.floor(h, entry, present, value))
 	value = m.capped(h, name, value)
 	if entry.Rising {
 		raised, higher := tunable.Raise(present, value)
@@ -104,20 +96,20 @@ func (m *maker) floor(h *host.Facts, entry *tunable.Tunable, present, wanted str
 
 // bounded is a value within what bounds the tunable, with the changes that raise
 // the bound first.
-func (m *maker) bounded(h *host.Facts, entry *tunable.Tunable, name, value string, depth int) (string, []Change) {
+func (m *maker) bounded(h *host.Facts, entry *tunable.Tunable, name, value string) (string, []Change) {
 	bound, most := boundary(h, entry, name)
 	wanted := greatest(value)
-	if most <= 0 || wanted <= most || depth >= maxChain {
+	if most <= 0 || wanted <= most {
 		return value, nil
 	}
 	if entry.Rising && wanted <= greatest(h.Tunables[name]) { // it is above its bound already, and is not raised
 		return value, nil
 	}
 	limit := wanted
-	if outer, ok := tunable.Lookup(h.OS, bound); ok && outer.Max > 0 {
+	if outer, ok := tunable.Lookup(h.OS, bound); ok {
 		limit = min(limit, outer.Max)
 	}
-	first := m.chain(h, bound, withLast(h.Tunables[bound], limit), fmt.Sprintf("%s may not be above it", name), depth+1)
+	first := m.change(h, bound, withLast(h.Tunables[bound], limit), fmt.Sprintf("%s may not be above it", name))
 	if len(first) > 0 {
 		most = greatest(first[len(first)-1].To)
 	}
@@ -156,9 +148,9 @@ func boundary(h *host.Facts, entry *tunable.Tunable, name string) (bound string,
 	}
 	_, instance := tunable.Split(name)
 	for _, bound := range []string{tunable.Join(entry.Within, instance), entry.Within} {
-		outer, known := tunable.Lookup(h.OS, bound)
-		if value, has := h.Tunables[bound]; has && known && outer.Check(value) == nil {
-			return bound, greatest(value)
+		// What the host does not have is no value either.
+		if outer, known := tunable.Lookup(h.OS, bound); known && outer.Check(h.Tunables[bound]) == nil {
+			return bound, greatest(h.Tunables[bound])
 		}
 	}
 	return "", 0

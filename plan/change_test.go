@@ -156,21 +156,26 @@ func TestMask(t *testing.T) {
 // The pool of network buffers should hold those of all connections, and no more
 // than its part of memory; FreeBSD's is its administrator's to raise.
 func TestClusters(t *testing.T) {
-	h := &host.Facts{Name: "f", OS: "freebsd", Version: "14", CanChange: true, Tunables: map[string]string{"kern.ipc.nmbclusters": "10000"}}
+	h := &host.Facts{Name: "f", OS: "freebsd", Version: "14", CanChange: true, Tunables: map[string]string{}}
 	for _, c := range []struct {
+		pool        string
 		memory      int64
 		connections int
+		buffers     unit.Size
 		want        string
 	}{
-		{0, 100, "take 51200 clusters of 2 KiB, and kern.ipc.nmbclusters on f is 10000. It is left alone: "}, // 100 times 1 MiB
-		{0, 10, ""},                            // 5120 are there
-		{1 << 29, 1000, "take 32768 clusters"}, // 1/8 of 512 MiB
+		{"10240", 0, 100, unit.MiB, "When they are full, the buffers of all connections together take 51200 clusters of 2 KiB, and kern.ipc.nmbclusters on f is 10240. It is left alone: "}, // 100 times 1 MiB
+		{"10240", 0, 20, unit.MiB, ""},                            // just as many are there
+		{"10240", 1 << 29, 1000, unit.MiB, "take 32768 clusters"}, // 1/8 of 512 MiB
+		{"", 0, 100, unit.MiB, ""},                                // no pool of a fixed size
+		{"0", 0, 100, unit.MiB, ""},
+		{"1", 0, 0, unit.MiB + 1, "take 513 clusters"}, // of one connection, the last of them not full
 	} {
-		h.Memory = c.memory
-		m := &maker{Input: Input{Sender: h, Connections: c.connections}}
-		changes := m.clusters(h, "kern.ipc.nmbclusters", unit.MiB, 2048)
-		if notes := strings.Join(m.notes, "\n"); len(changes) != 0 || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
-			t.Errorf("%d connections: %v, %q, want %q", c.connections, changes, notes, c.want)
+		h.Memory, h.Tunables[clusters] = c.memory, c.pool
+		m := &maker{Input: Input{Sender: h, Connections: c.connections, Streams: 1}}
+		m.aboutClusters(h, c.buffers)
+		if notes := strings.Join(m.notes, "\n"); !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
+			t.Errorf("%d connections: %q, want %q", c.connections, notes, c.want)
 		}
 	}
 }

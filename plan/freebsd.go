@@ -66,7 +66,7 @@ func freebsdReceive(m *maker, h *host.Facts) *idea {
 				step = unit.Size(number(c.To, 0)) / trips
 			}
 		}
-		if len(i.Changes) > 0 && step > present(h, inc) {
+		if len(i.Changes) > 0 {
 			i.Changes = append(i.Changes, m.change(h, inc, number64(step), fmt.Sprintf("the buffer grows by this much a round trip, so that it takes %d of them to open", trips))...)
 		}
 	}
@@ -108,7 +108,7 @@ func (m *maker) freebsdBuffer(h *host.Facts, d freebsdDirection) *idea {
 		i.Changes = append(i.Changes, m.change(h, d.auto, "1", "without autotuning every buffer keeps the size that it starts with")...)
 	}
 	if len(i.Changes) > 0 {
-		i.Changes = append(i.Changes, m.clusters(h, clusters, min(need, buffer), clusterSize)...)
+		m.aboutClusters(h, min(need, buffer))
 		m.jumbo(h, "ifconfig INTERFACE mtu 9000, and mtu 9000 in rc.conf")
 	}
 	return i
@@ -128,7 +128,7 @@ func freebsdWindow(h *host.Facts, d freebsdDirection, most, limit unit.Size, aut
 // After a loss NewReno gains one packet a round trip, half the path's in all.
 func freebsdCongestion(m *maker, h *host.Facts) *idea {
 	const name, available, better = "net.inet.tcp.cc.algorithm", "net.inet.tcp.cc.available", "cubic"
-	if h.Tunables[name] != "newreno" || !m.need.known || m.need.bdp <= 0 {
+	if h.Tunables[name] != "newreno" || !m.need.known {
 		return nil
 	}
 	back := float64(m.need.bdp) / m.mtu() / 2 * m.need.rtt.Seconds()

@@ -179,7 +179,7 @@ func oneScale(buffer unit.Size) unit.Size {
 // it, as far as memory and the pool of packets allow. It does not lower what is.
 func (m *maker) socketLimit(h *host.Facts, buffer unit.Size) unit.Size {
 	now, most := present(h, maxsockbuf), socketRoom*buffer
-	if entry, ok := tunable.Lookup(h.OS, maxsockbuf); ok && entry.Max > 0 {
+	if entry, ok := tunable.Lookup(h.OS, maxsockbuf); ok {
 		most = min(most, unit.Size(entry.Max))
 	}
 	if bound := m.bound(h); bound > 0 {
@@ -225,11 +225,10 @@ const clusterSize = 2048 // MCLBYTES of macOS and FreeBSD
 // the memory for mbuf clusters (high_sb_max, bsd/kern/uipc_mbuf.c). 0: there is no
 // such limit, or it is not known.
 func macosPool(h *host.Facts) unit.Size {
-	n := number(h.Tunables[clusters], 0)
-	if h.OS != "macos" || !from(h, "10.6") || n <= 0 || n > int64(mostBuffer) {
+	if h.OS != "macos" || !from(h, "10.6") {
 		return 0
 	}
-	return unit.Size(n) * clusterSize / 16
+	return min(present(h, clusters), mostBuffer) * clusterSize / 16
 }
 
 // aboutMacos notes what stays as it is next to a buffer, and what may stand in

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -107,26 +106,21 @@ func AsBooted(h *host.Facts) {
 // those for sending (there).
 const leastMax = 64 * unit.KiB
 
-// clusters has a system's pool of network buffers (mbuf clusters) hold what the
-// connections of the plan may keep in theirs: so many bytes each, in clusters of
-// so many bytes. The pool takes no more than 1/8 of memory, as much as FreeBSD
-// gives it by itself (kern_mbuf.c: a quarter of maxmbufmem, which is half of
-// memory).
-func (m *maker) clusters(h *host.Facts, name string, buffers, cluster unit.Size) []Change {
-	present := unit.Size(number(h.Tunables[name], 0))
-	want := (buffers*unit.Size(max(m.Streams, m.Connections)) + cluster - 1) / cluster
+// aboutClusters says of FreeBSD's pool of network buffers (mbuf clusters) if it does
+// not hold what the connections of the plan may keep in theirs: so many bytes each.
+// Which is no more than 1/8 of memory, as much as the pool gets by itself
+// (kern_mbuf.c: a quarter of maxmbufmem, which is half of memory). To raise it is
+// for its administrator.
+func (m *maker) aboutClusters(h *host.Facts, buffers unit.Size) {
+	now := present(h, clusters)
+	want := (buffers*unit.Size(max(m.Streams, m.Connections)) + clusterSize - 1) / clusterSize
 	if h.Memory > 0 {
-		want = min(want, unit.Size(h.Memory/8)/cluster)
+		want = min(want, unit.Size(h.Memory/8)/clusterSize)
 	}
-	if present <= 0 || want <= present { // 0: no pool of a fixed size
-		return nil
+	if t, ok := tunable.Lookup(h.OS, clusters); ok && now > 0 && want > now { // 0: no pool of a fixed size
+		m.note("When they are full, the buffers of all connections together take %d clusters of %v, and %s on %s is %d. It is left alone: %s.",
+			int64(want), unit.Size(clusterSize), clusters, h.Name, int64(now), sentence(t.Leave))
 	}
-	why := fmt.Sprintf("the buffers of all connections together take %d clusters of %v", int64(want), cluster)
-	if t, ok := tunable.Lookup(h.OS, name); ok && t.Leave != "" {
-		m.note("When they are full, %s, and %s on %s is %d. It is left alone: %s.", why, name, h.Name, int64(present), sentence(t.Leave))
-		return nil
-	}
-	return m.change(h, name, fmt.Sprint(int64(want)), why)
 }
 
 // number is one element of a tunable's value, 0 if there is none.
@@ -136,8 +130,8 @@ func number(value string, place int) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(fields[place], 10, 64)
-	if err != nil || n < 0 {
+	if err != nil {
 		return 0
 	}
-	return n
+	return max(0, n)
 }

@@ -94,9 +94,6 @@ func nfsServer(m *maker, h *host.Facts) *idea {
 	}
 	usual, _ := t.Default(h.Version)
 	want := max(2*number(usual, 0), m.underWay(), int64(m.Connections))
-	if present >= want {
-		return nil
-	}
 	if h.Memory > 0 { // each thread holds a request
 		want = min(want, h.Memory/32/int64(largestRequest))
 	}
@@ -113,9 +110,9 @@ func (m *maker) underWay() int64 {
 	return int64(math.Ceil(min(all, math.MaxInt32) / float64(largestRequest)))
 }
 
-// doubled is n, doubled until it is no less than enough.
+// doubled is n, which is 1 at least, doubled until it is no less than enough.
 func doubled(n, enough int64) int64 {
-	for n > 0 && n < enough {
+	for n < enough {
 		n *= 2
 	}
 	return n

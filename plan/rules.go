@@ -42,11 +42,10 @@ func (m *maker) think() {
 	}
 }
 
+// consider adds an idea; one that changes nothing is left out when steps are settled.
 func (m *maker) consider(i *idea) {
-	if i == nil {
-		return
-	}
-	if i.Changes = m.arrange(i.Changes); len(i.Changes) > 0 {
+	if i != nil {
+		i.Changes = m.arrange(i.Changes)
 		m.ideas = append(m.ideas, *i)
 	}
 }

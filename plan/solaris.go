@@ -153,7 +153,7 @@ func (m *maker) solarisAbove(changes []Change) []Change {
 		for _, name := range []string{n.most, n.cwnd} {
 			t, now := m.settable(h, name), present(h, name)
 			limit := Change{Role: c.Role, Host: h.Name, Tunable: name, From: number64(now), To: number64(now), Why: "without it, larger buffers are refused or have no effect"}
-			if t == nil || now <= 0 || 2*greatest(c.To) <= int64(now) || slices.ContainsFunc(slices.Concat(above, changes), limit.same) {
+			if t == nil || 2*greatest(c.To) <= int64(now) || slices.ContainsFunc(slices.Concat(above, changes), limit.same) {
 				continue
 			}
 			limit.Source = source(t)
@@ -256,9 +256,7 @@ func softRings(m *maker, h *host.Facts) *idea {
 	if h.CPUs > 0 {
 		rings = min(rings, h.CPUs)
 	}
-	if number(h.Tunables[count], 0) >= int64(rings) {
-		return nil
-	}
+	rings = max(rings, int(number(h.Tunables[count], 0)))
 	i := &idea{answers: []string{diagnose.ReceiverCPU}, limit: unlimited, after: unlimited}
 	i.Idea = fmt.Sprintf("spread what an interface receives over %d threads", rings)
 	i.Changes = m.change(h, count, fmt.Sprint(rings), fmt.Sprintf("receiving takes about 1 GHz of CPU for each Gb/s, and one thread has one CPU; %d suit %s", rings, machine))

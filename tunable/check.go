@@ -228,9 +228,15 @@ func (s *System) checkOrder(t *Tunable) (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("cannot stay within %s, which is of another kind or unit", t.Within))
 		}
 	}
-	// Whoever comes back to t by going to what it comes after goes in a circle.
+	// Whoever comes back to t by going to what it comes after, or stays within, goes in a circle.
+	above := func(t *Tunable) []string {
+		if t.Within == "" {
+			return t.After
+		}
+		return append(slices.Clone(t.After), t.Within)
+	}
 	reached := map[string]bool{}
-	open := slices.Clone(t.After)
+	open := above(t)
 	for len(open) > 0 {
 		name := open[0]
 		open = open[1:]
@@ -239,11 +245,11 @@ func (s *System) checkOrder(t *Tunable) (wrong []error) {
 		}
 		reached[name] = true
 		if before := entry(name); before != nil {
-			open = append(open, before.After...)
+			open = append(open, above(before)...)
 		}
 	}
 	if reached[t.Name] {
-		wrong = append(wrong, fmt.Errorf("comes after itself, by way of %s", strings.Join(slices.Sorted(maps.Keys(reached)), ", ")))
+		wrong = append(wrong, fmt.Errorf("comes after itself, or stays within itself, by way of %s", strings.Join(slices.Sorted(maps.Keys(reached)), ", ")))
 	}
 	return wrong
 }

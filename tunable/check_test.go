@@ -128,6 +128,7 @@ func TestBrokenCatalogue(t *testing.T) {
 		{`within: max`, `within: size`, "cannot stay within size"},
 		{`rising: true`, `after: [size]`, "comes after itself"},
 		{`after: [max]`, `after: [size]`, "comes after itself"},
+		{`rising: true`, `within: size`, "stays within itself"},
 		{`name: size`, `name: max`, "max: is there twice"},
 		{`name: size`, `name: "si ze"`, `"si ze" is not a name`},
 		{`name: size`, `name: "size@eth0"`, `"size@eth0" is not a name`},
