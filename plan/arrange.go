@@ -62,7 +62,7 @@ func (m *maker) before(a, b Change) bool {
 	}
 	base, of := tunable.Split(a.Tunable)
 	_, instance := tunable.Split(b.Tunable)
-	return (of == "" || instance == "" || of == instance) && (slices.Contains(entry.After, base) || entry.Within == base)
+	return (of == "" || of == instance) && (slices.Contains(entry.After, base) || entry.Within == base)
 }
 
 // raise is what a change makes of a value that may not be the one that it was

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,10 @@ func TestChange(t *testing.T) {
 		{"the same, where the default is larger", &host.Facts{Name: "s", OS: "solaris", Version: "11", CanChange: true, Tunables: map[string]string{"recv_buf": "49152"}},
 			"recv_buf", "65536", []string{"recv_buf = 128000"}, ""},
 		{"only what is raised, of a triplet", old, "net.ipv4.tcp_rmem", "4096 24576 1000000", []string{"net.ipv4.tcp_rmem = 4096 24576 33554432"}, ""},
+		{"above its bound already, and as it is", &host.Facts{Name: "s", OS: "solaris", Version: "11", CanChange: true, ReadOnly: []string{"max_buf"}, Tunables: map[string]string{"max_buf": "1048576", "recv_buf": "4194304"}},
+			"recv_buf", "4194304", nil, ""},
+		{"a bound that is no number bounds nothing", &host.Facts{Name: "s", OS: "solaris", Version: "11", CanChange: true, Tunables: map[string]string{"max_buf": "1048576 2", "recv_buf": "128000"}},
+			"recv_buf", "4194304", []string{"recv_buf = 4194304"}, ""},
 		{"never lowered", solaris("11"), "recv_buf", "1000", nil, ""},
 		{"obsolete is said, not set", solaris("11"), "ip:ip_soft_rings_cnt", "8", nil, "ip:ip_soft_rings_cnt is not set on s: it is obsolete since version 11"},
 		{"not there", solaris("11"), "net.ipv4.tcp_rmem", "1 2 3", nil, "does not have net.ipv4.tcp_rmem"},
@@ -89,6 +94,59 @@ func TestArrange(t *testing.T) {
 		{Host: "s", Tunable: "max_buf", From: "1", To: "5"}, {Host: "s", Tunable: "max_buf", From: "1", To: "7"}, {Host: "s", Tunable: "max_buf", From: "1", To: "6"},
 	})
 	if diff := cmp.Diff([]string{"max_buf = 7", "_cwnd_max = 5", "recv_buf = 5"}, values(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The first of several changes of a tunable counts, raised to the largest: a switch
+// or a name has one planned value.
+func TestArrangeMerges(t *testing.T) {
+	h := linux("a")
+	m := &maker{Input: Input{Sender: h}}
+	got := m.arrange([]Change{
+		{Host: "a", Tunable: wmem, To: "4096 16384 65536"}, {Host: "a", Tunable: wmem, To: "4096 16384 131072"},
+		{Host: "a", Tunable: "net.ipv4.tcp_mtu_probing", To: "1"}, {Host: "a", Tunable: "net.ipv4.tcp_mtu_probing", To: "2"},
+		{Host: "b", Tunable: "net.ipv4.nobody_knows", To: "1"}, {Host: "b", Tunable: "net.ipv4.nobody_knows", To: "2"},
+	})
+	if diff := cmp.Diff([]string{wmem + " = 4096 16384 131072", "net.ipv4.tcp_mtu_probing = 1", "net.ipv4.nobody_knows = 1"}, values(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What must be set before what: on one host, of one interface, or of the host for
+// every interface.
+func TestBefore(t *testing.T) {
+	m := &maker{Input: Input{Sender: linux("a"), Receiver: linux("b")}}
+	change := func(role Role, name string) Change { return Change{Role: role, Tunable: name} }
+	for _, c := range []struct {
+		a, b Change
+		want bool
+	}{
+		{change(Sender, "link.offload.tx@eth0"), change(Sender, "link.offload.tso@eth0"), true},
+		{change(Sender, "link.offload.tso@eth0"), change(Sender, "link.offload.tx@eth0"), false},
+		{change(Sender, "link.offload.tx@eth1"), change(Sender, "link.offload.tso@eth0"), false},
+		{change(Receiver, "link.offload.tx@eth0"), change(Sender, "link.offload.tso@eth0"), false},
+		{change(Sender, "net.core.rps_sock_flow_entries"), change(Sender, "link.rps_flow_cnt@eth0"), true},
+		{change(Sender, "net.ipv4.tcp_max_reordering"), change(Sender, "net.ipv4.tcp_reordering"), true}, // its bound
+		{change(Sender, "net.core.rmem_max"), change(Sender, "net.ipv4.tcp_rmem"), false},
+		{change(Sender, "net.core.rmem_max"), change(Sender, "net.ipv4.nobody_knows"), false},
+	} {
+		if got := m.before(c.a, c.b); got != c.want {
+			t.Errorf("%s %s before %s %s: %v", c.a.Role, c.a.Tunable, c.b.Role, c.b.Tunable, got)
+		}
+	}
+}
+
+// The interfaces that have a tunable come in order.
+func TestInstances(t *testing.T) {
+	h := linux("a")
+	var want []string
+	for i := range 9 {
+		name := fmt.Sprintf("link.mtu@eth%d", i)
+		h.Tunables[name], want = "1500", append(want, name)
+	}
+	h.Tunables["link.mtu"], h.Tunables["link.txqueuelen@eth0"] = "1500", "1000"
+	if diff := cmp.Diff(want, instances(h, "link.mtu")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -139,9 +197,27 @@ func TestWhoFightsIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"bpftune", "/etc/sysctl.d/60-app.conf", "someone"}, named); diff != "" {
 		t.Error(diff)
 	}
+	// One that changes what is only changed at the other end is none of those.
+	sender := linux("a", "tcp_wmem", "4096 16384 65536")
+	sender.Managers = []host.Manager{{Name: "/etc/sysctl.d/receiver.conf", Sets: rmem}, {Name: "/etc/sysctl.d/sender.conf", Sets: wmem}}
+	_, notes := outcome(Input{Path: in.Path, Direction: bulk.Forward, Sender: sender, Receiver: h})
+	if strings.Contains(notes, "receiver.conf sets tunables on a") || !strings.Contains(notes, "sender.conf sets tunables on a") {
+		t.Errorf("notes: %s", notes)
+	}
 	h.Tunables["net.ipv4.tcp_rmem"] = "4096 131072 33554432"
 	if p := Make(in); len(p.Steps) != 0 || slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "sets tunables") }) {
 		t.Errorf("nothing is planned, so nobody can undo it: %q", p.Notes)
+	}
+}
+
+// irqbalance moves interrupts: that concerns who spreads what is received, over
+// queues or over processors, and nobody else.
+func TestIrqbalance(t *testing.T) {
+	other := host.Manager{Name: "irqbalance", Sets: "which CPUs the interrupts of network cards go to"}
+	for changed, want := range map[string]bool{"link.rps_cpus": true, "link.channels.combined": true, rmem: false} {
+		if got := concerns(linux("b"), other, []string{changed}); got != want {
+			t.Errorf("%s: %v, want %v", changed, got, want)
+		}
 	}
 }
 
@@ -243,6 +319,11 @@ func TestMost(t *testing.T) {
 	if next := Double(p.Steps[0], in); next != nil {
 		t.Errorf("doubled to %+v", next.Changes)
 	}
+	h.Most[name] = 4096
+	if p = Make(in); len(p.Steps) != 1 || p.Steps[0].Changes[0].To != "4096" || strings.Contains(strings.Join(p.Notes, "\n"), "its device takes no more") {
+		t.Errorf("planned %q, with notes %q, although the device takes just that", brief(p), p.Notes)
+	}
+	h.Most[name] = 1000
 	h.Tunables[name] = "1000"
 	if p = Make(in); len(p.Steps) != 0 || !slices.Contains(p.Notes, name+" on b stays at 1000 instead of 4096: its device takes no more.") {
 		t.Errorf("planned %q, with notes %q", brief(p), p.Notes)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
@@ -30,6 +31,70 @@ func TestMacos(t *testing.T) {
 		if len(p.Steps) != 1 || len(p.Steps[0].Changes) != 1 || p.Steps[0].Changes[0].Tunable != maxsockbuf {
 			t.Errorf("steps: %+v", p.Steps)
 		}
+	})
+	t.Run("a pool that just has room for it", func(t *testing.T) {
+		in := one("macos10.9", "kern.ipc.nmbclusters", "262144")
+		says(t, in, "sixteenth", false)
+		says(t, in, "Result too large", false)
+	})
+	t.Run("a pool that has room for what the version comes with", func(t *testing.T) {
+		is(t, one("macos10.9", "kern.ipc.nmbclusters", "65536", "kern.ipc.maxsockbuf", "4194304"), "The boot argument ncl=262144",
+			"kern.ipc.maxsockbuf 4194304 -> 8388608", "net.inet.tcp.autorcvbufmax 524288 -> 7456536")
+		is(t, one("macos10.9", "kern.ipc.nmbclusters", "65535", "kern.ipc.maxsockbuf", "4194304"), "The boot argument ncl=262144",
+			"net.inet.tcp.autorcvbufmax 524288 -> 3728264")
+	})
+	t.Run("a pool of which the size is not known", func(t *testing.T) {
+		in := one("macos10.9", "kern.ipc.nmbclusters", "")
+		is(t, in, `If macos10.9 refuses kern.ipc.maxsockbuf with "Result too large", its pool of mbuf clusters is too small: the limit is a sixteenth of it, and the boot argument ncl=262144 makes`,
+			"kern.ipc.maxsockbuf 8388608 -> 33554432", "net.inet.tcp.autorcvbufmax 524288 -> 16777216")
+		in.Path = between(100*unit.Mbps, 10*ms) // for which the limit stays
+		in.Receiver.Tunables["net.inet.tcp.doautorcvbuf"] = "0"
+		is(t, in, "", "net.inet.tcp.doautorcvbuf 0 -> 1")
+		says(t, in, "Result too large", false)
+		in.Receiver.Tunables["kern.ipc.nmbclusters"] = "9223372036854775807" // nor a pool that no memory holds
+		in.Path = wan
+		says(t, in, "sixteenth", false)
+	})
+	t.Run("static: as much as memory allows, within one scale", func(t *testing.T) {
+		for memory, want := range map[int64]string{
+			512 << 20:     "16776960", // 1/32 is 16777216, and one byte above 65535 << 8 would make it twice as large
+			32 * 16776960: "16776960",
+			32 * 16776959: "8388480",
+		} {
+			in := one("macos10.5", "kern.ipc.maxsockbuf", "67108864")
+			in.Receiver.Memory = memory
+			is(t, in, "small part of its", "net.inet.tcp.recvspace 556032 -> "+want)
+		}
+		in := one("macos10.9", "kern.ipc.maxsockbuf", "67108864", "kern.ipc.nmbclusters", "524288")
+		in.Receiver.Memory = 500 << 20
+		is(t, in, "small part of its", "net.inet.tcp.autorcvbufmax 524288 -> 16384000") // what tunes itself needs no scale
+	})
+	t.Run("static: enough is left alone, also below 4 MB", func(t *testing.T) {
+		near := Input{Path: between(unit.Gbps, 1200*time.Microsecond), OneEnd: true}
+		near.Receiver = facts(t, "macos10.4", "net.inet.tcp.recvspace", "1048560", "kern.ipc.maxsockbuf", "8388608") // 65535 << 4
+		is(t, near, "")
+		near.Receiver.Tunables["net.inet.tcp.recvspace"] = "1048559"
+		is(t, near, "", "net.inet.tcp.recvspace 1048559 -> 4194240")
+	})
+	t.Run("a limit of which 8/9 are just enough is left alone", func(t *testing.T) {
+		in := one("macos15", "net.inet.tcp.autorcvbufmax", "16777216", "kern.ipc.maxsockbuf", "18874368", "kern.ipc.nmbclusters", "262144")
+		is(t, in, "")
+		in.Receiver.Tunables["kern.ipc.maxsockbuf"] = "18874367"
+		is(t, in, "", "kern.ipc.maxsockbuf 18874367 -> 33554432")
+	})
+	t.Run("a larger window answers the lack of a scale, a larger send buffer does not", func(t *testing.T) {
+		in := one("macos10.9", "kern.ipc.nmbclusters", "262144")
+		in.Diagnosis = found(diagnose.WindowScale)
+		says(t, in, unplannable[diagnose.WindowScale], false)
+		in.Sender, in.Receiver = in.Receiver, nil
+		says(t, in, unplannable[diagnose.WindowScale], true)
+	})
+	t.Run("a switch that is gone", func(t *testing.T) {
+		in := one("macos15", "net.inet.tcp.autorcvbufmax", "67108864", "kern.ipc.maxsockbuf", "67108864")
+		says(t, in, "rfc1323", false)
+		in.Receiver.Tunables["net.inet.tcp.rfc1323"] = "0" // reported all the same: said once, as what does nothing
+		says(t, in, "net.inet.tcp.rfc1323 is 0 on macos15, where it does nothing", true)
+		says(t, in, "net.inet.tcp.rfc1323 is not set on macos15", false)
 	})
 	t.Run("no autotuning", func(t *testing.T) {
 		in := one("macos15", "net.inet.tcp.doautorcvbuf", "0")

@@ -122,6 +122,10 @@ func TestMake(t *testing.T) {
 			in.Path = between(unit.Gbps, 150*time.Microsecond)
 			in.Receiver = linux("b", "tcp_rmem", "4096 131072 16777216")
 		}, nil, ""},
+		{"just enough is left alone, also below the default", func(in *Input) {
+			in.Path = between(unit.Gbps, 150*time.Microsecond)
+			in.Receiver = linux("b", "tcp_rmem", "4096 24576 262144")
+		}, nil, ""},
 		{"an old kernel's short path gets what it needs", func(in *Input) {
 			in.Path = between(unit.Gbps, ms)
 			in.Receiver = linux("b", "tcp_rmem", "4096 24576 24576")
@@ -135,6 +139,10 @@ func TestMake(t *testing.T) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 41943040")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
 		}, nil, "stays at 40 MiB instead of 128 MiB"},
+		{"as much as memory allows already", func(in *Input) {
+			in.Receiver = linux("b", "tcp_rmem", "4096 65536 33554432")
+			in.Receiver.Memory, in.Sender = 1<<30, nil
+		}, nil, "stays at 32 MiB instead of 128 MiB"},
 		{"a lowered tcp_mem", func(in *Input) {
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380", "tcp_mem", "1000 2000 3000")
 			in.Receiver.Memory, in.Sender = 1<<30, nil
@@ -172,6 +180,28 @@ func TestMake(t *testing.T) {
 			in.Path = between(100*unit.Mbps, 40*ms)
 			in.Sender = linux("a", "tcp_wmem", "4096 16384 131072")
 		}, []string{"b ipv4.tcp_moderate_rcvbuf = 1 -> 21.8 Mb/s", "a ipv4.tcp_wmem = 4096 16384 4194304 -> 96.5 Mb/s"}, ""},
+		{"no autotuning, and the sender first: every receive buffer keeps its default until then", func(in *Input) {
+			in.Diagnosis = found(diagnose.SenderBuffer)
+			in.Receiver = linux("b", "tcp_moderate_rcvbuf", "0")
+			in.Path = between(100*unit.Mbps, 40*ms)
+			in.Sender = linux("a", "tcp_wmem", "4096 16384 131072")
+		}, []string{"a ipv4.tcp_wmem = 4096 16384 4194304 -> 13.1 Mb/s", "b ipv4.tcp_moderate_rcvbuf = 1 -> 96.5 Mb/s"}, ""},
+		{"a kernel that tunes, of which the switch is not known", func(in *Input) {
+			in.Sender = nil
+			delete(in.Receiver.Tunables, "net.ipv4.tcp_moderate_rcvbuf")
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 134217728 -> 965 Mb/s"}, ""},
+		{"a kernel that does not tune: every connection keeps the second value", func(in *Input) {
+			in.Path, in.Sender, in.Receiver = between(unit.Gbps, ms), nil, untuned("4096 24576 24576")
+		}, []string{"b ipv4.tcp_rmem = 4096 524288 524288 -> 965 Mb/s"}, "Every connection of b may take 512 KiB then: say how many it serves at once"},
+		{"the same, and its memory is not known", func(in *Input) {
+			in.Path, in.Sender, in.Receiver = between(unit.Gbps, ms), nil, untuned("4096 24576 24576")
+			in.Receiver.Memory = 0
+		}, []string{"b ipv4.tcp_rmem = 4096 524288 524288 -> 965 Mb/s"}, ""},
+		{"loss bounds what larger buffers bring, until the congestion control is another one", func(in *Input) {
+			in.Path = between(100*unit.Mbps, 40*ms)
+			in.Diagnosis = found(diagnose.ReceiverBuffer, diagnose.RandomLoss)
+			in.Diagnosis.Findings[1].LossLimit = 50 * unit.Mbps
+		}, []string{"b ipv4.tcp_rmem = 4096 65536 33554432 -> 50 Mb/s", "a ipv4.tcp_congestion_control = bbr -> 96.5 Mb/s"}, ""},
 		{"random loss: BBR first", func(in *Input) {
 			in.Path = between(100*unit.Mbps, 40*ms)
 			in.Receiver = linux("b", "tcp_rmem", "4096 65536 87380")
@@ -212,6 +242,18 @@ func TestMake(t *testing.T) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Path.Forward.MTU.BlackHole, in.Path.Forward.MTU.Note = true, "packets above 1400 bytes vanish without an ICMP error"
 		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
+		{"whether jumbo frames pass is not known", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Path.Forward.MTU = path.MTU{Link: 9000}
+		}, []string{"a ipv4.tcp_mtu_probing = 1 -> 96.5 Mb/s"}, ""},
+		{"jumbo frames pass", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Path.Forward.MTU = path.MTU{Link: 9000, Bytes: 9000}
+		}, nil, ""},
+		{"whether usual packets pass is not known, but they do", func(in *Input) {
+			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
+			in.Path.Forward.MTU = path.MTU{Link: 1500}
+		}, nil, ""},
 		{"a known limit of packet size needs no probing", func(in *Input) {
 			in.Path, in.Receiver = between(100*unit.Mbps, 40*ms), linux("b")
 			in.Path.Forward.MTU.Note = "the kernel knows of the limit, by an ICMP error or from its routes"
@@ -243,6 +285,142 @@ func TestMake(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// untuned is a host of a kernel that does not tune its receive buffers.
+func untuned(rmem string) *host.Facts {
+	h := linux("b", "tcp_rmem", rmem)
+	h.Version = "2.4.10"
+	delete(h.Tunables, "net.ipv4.tcp_moderate_rcvbuf")
+	return h
+}
+
+// What is left alone is only spoken of where something beside it changes, and was
+// set by somebody.
+func TestNotesBesideBuffers(t *testing.T) {
+	const portion = "net.ipv4.tcp_adv_win_scale"
+	old := func(portionIs string) *host.Facts {
+		h := linux("b", "tcp_rmem", "4096 65536 87380")
+		h.Version = "5.15.0"
+		if portionIs != "" {
+			h.Tunables[portion] = portionIs
+		}
+		return h
+	}
+	for name, c := range map[string]struct {
+		h    *host.Facts
+		says string
+		want bool
+	}{
+		"a share of the buffer that somebody set": {old("-2"), portion + " is -2 on b and is left alone", true},
+		"the usual share":                         {old("1"), portion, false},
+		"a share that is not known":               {old(""), portion, false},
+		"it bounds something else":                {old(""), "net.core.rmem_max is left alone", true},
+		"nothing is raised":                       {linux("b"), "left alone", false},
+		"every connection has enough already":     {untuned("4096 524288 524288"), "may take", false},
+	} {
+		_, notes := outcome(Input{Path: between(unit.Gbps, ms), Receiver: c.h, OneEnd: true})
+		if strings.Contains(notes, c.says) != c.want {
+			t.Errorf("%s: notes %q", name, notes)
+		}
+	}
+}
+
+// Where a host's memory is not known, nothing is cut for it.
+func TestMemoryNotKnown(t *testing.T) {
+	forget := func(h *host.Facts) *host.Facts {
+		h.Memory = 0
+		return h
+	}
+	asks := &bulk.Result{Spec: bulk.Spec{RecvBuf: 16 << 20}}
+	for name, c := range map[string]struct {
+		in   Input
+		want []string
+	}{
+		"what the application asks for": {Input{Path: between(unit.Gbps, 10*ms), Receiver: forget(linux("b")), Baseline: asks}, []string{"net.core.rmem_max 4194304 -> 16777216"}},
+		"room for applications that ask": {Input{Path: between(unit.Gbps, 2*ms), Receiver: forget(facts(t, "solaris10", "tcp_max_buf", "65536", "tcp_cwnd_max", "65536"))},
+			[]string{"tcp_max_buf 65536 -> 4194304", "tcp_cwnd_max 65536 -> 1048576", "tcp_recv_hiwat 49152 -> 1048576"}},
+		"the limit of all sockets": {Input{Path: between(unit.Gbps, 67*ms), Receiver: forget(facts(t, "macos10.5"))},
+			[]string{"kern.ipc.maxsockbuf 8388608 -> 67107840", "net.inet.tcp.recvspace 556032 -> 33553920"}},
+	} {
+		c.in.OneEnd = true
+		if got, notes := outcome(c.in); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q; notes %s", name, got, c.want, notes)
+		}
+	}
+	in := Input{Path: between(unit.Gbps, 10*ms), Receiver: forget(linux("b"))}
+	step := Step{Changes: []Change{{Host: "b", Tunable: rmem, From: "4096 131072 4194304", To: "4096 131072 8388608"}}}
+	if next := Double(step, in); next == nil || next.Changes[0].To != "4096 131072 16777216" {
+		t.Errorf("doubled: %+v", next)
+	}
+	for _, c := range []struct {
+		h    *host.Facts
+		want unit.Size
+	}{
+		{&host.Facts{OS: "linux", Version: "6.18"}, 32 * unit.MiB},
+		{&host.Facts{OS: "linux", Version: "6.18", Memory: 64 << 20}, 512 * unit.KiB}, // the kernel gives 1/128
+		{&host.Facts{OS: "freebsd", Version: "14", Memory: 64 << 20}, 2 * unit.MiB},   // these do not go by memory
+		{&host.Facts{OS: "freebsd", Version: "14"}, 2 * unit.MiB},
+	} {
+		name := map[string]string{"linux": rmem, "freebsd": "net.inet.tcp.recvbuf_max"}[c.h.OS]
+		if got := defaultMax(c.h, name); got != c.want {
+			t.Errorf("default of %s on %+v: %v, want %v", name, c.h, got, c.want)
+		}
+	}
+}
+
+// All buffers together may take half of what tcp_mem lets TCP have before it feels
+// pressure, where an administrator lowered that.
+func TestShareOfMemory(t *testing.T) {
+	for pressure, want := range map[string]unit.Size{"": 32 * unit.MiB, "1000 2000 3000": 1000 * page, "1 9999999 9999999": 32 * unit.MiB, "x": 32 * unit.MiB, "1 9223372036854775807 9223372036854775807": 32 * unit.MiB} {
+		h := linux("b", "tcp_mem", pressure)
+		h.Memory = 1 << 30
+		if got := share(h, 1); got != want {
+			t.Errorf("tcp_mem %q: %v, want %v", pressure, got, want)
+		}
+		if got := share(h, 10); got != want/10 {
+			t.Errorf("tcp_mem %q, ten connections: %v, want %v", pressure, got, want/10)
+		}
+	}
+}
+
+// A step that was tried without effect is not planned again, and no other one counts
+// on what it changes; with another value, or on the other host, it was not tried.
+func TestTried(t *testing.T) {
+	in := Input{Path: between(unit.Gbps, 150*ms), Direction: bulk.Forward, Sender: linux("a"), Receiver: linux("b", "tcp_rmem", "4096 65536 87380"), Diagnosis: found(diagnose.ReceiverBuffer)}
+	all := Make(in).Steps
+	if len(all) < 2 {
+		t.Fatalf("steps: %+v", all)
+	}
+	other := func(change func(*Change)) Step {
+		c := all[0].Changes[0]
+		change(&c)
+		return Step{Changes: []Change{c}}
+	}
+	both := Step{Changes: append(slices.Clone(all[0].Changes), all[1].Changes...)}
+	for name, c := range map[string]struct {
+		tried []Step
+		left  []Step
+	}{
+		"nothing":                       {nil, all},
+		"the first step":                {all[:1], all[1:]},
+		"the second step":               {all[1:2], append(slices.Clone(all[:1]), all[2:]...)},
+		"the first two together":        {[]Step{both}, all[2:]},
+		"the first with another value":  {[]Step{other(func(c *Change) { c.To = "4096 65536 1048576" })}, all},
+		"the same at the other end":     {[]Step{other(func(c *Change) { c.Role, c.Host = Sender, "a" })}, all},
+		"another one of the same value": {[]Step{other(func(c *Change) { c.Tunable = wmem })}, all},
+	} {
+		in.Tried = c.tried
+		ideas := func(steps []Step) (out []string) {
+			for _, s := range steps {
+				out = append(out, s.Idea)
+			}
+			return out
+		}
+		if diff := cmp.Diff(ideas(c.left), ideas(Make(in).Steps), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("tried %s: %s", name, diff)
+		}
 	}
 }
 
@@ -314,11 +492,75 @@ func TestDouble(t *testing.T) {
 	if diff := cmp.Diff([]string{"4096 65536 134217728", "4096 65536 268435456"}, sizes); diff != "" {
 		t.Error(diff)
 	}
-	if next := Double(Step{Changes: []Change{{Host: "a", Tunable: "net.ipv4.tcp_congestion_control", To: "bbr"}}}, in); next != nil {
-		t.Errorf("there is nothing to double: %+v", next)
+	for _, c := range []Change{
+		{Host: "a", Tunable: "net.ipv4.tcp_congestion_control", To: "bbr"}, {Host: "a", Tunable: "net.ipv4.tcp_mtu_probing", To: "1"},
+		{Host: "a", Tunable: wmem, From: "1", To: "no numbers"}, {Host: "a", Tunable: wmem, From: "1", To: "0"},
+	} {
+		if next := Double(Step{Changes: []Change{c}}, in); next != nil {
+			t.Errorf("there is nothing to double in %+v: %+v", c, next)
+		}
 	}
 	if next := Double(Step{Changes: []Change{{Host: "c", Tunable: "net.ipv4.tcp_rmem", To: "1 2 3"}}}, in); next != nil {
 		t.Errorf("nothing is known of c: %+v", next)
+	}
+}
+
+// Sizes are doubled up to the largest there is, and who reads it learns what was
+// doubled; a switch beside them is not touched again.
+func TestDoubleSays(t *testing.T) {
+	h := linux("b")
+	h.Memory = 1 << 40
+	in := Input{Receiver: h}
+	change := func(name, from, to string) Change { return Change{Host: "b", Tunable: name, From: from, To: to} }
+	for _, c := range []struct {
+		step Step
+		want []string // value, reason
+	}{
+		{Step{Changes: []Change{change(rmem, "1 2 3", "4096 131072 67108864"), change(moderate, "0", "1")}}, []string{"4096 131072 134217728", "64 MiB helped, so twice as much may help more"}},
+		{Step{Changes: []Change{change(rmem, "1 2 3", "4096 131072 1073741822")}}, []string{"4096 131072 2147483644", "1024 MiB helped, so twice as much may help more"}},
+		{Step{Changes: []Change{change(rmem, "1 2 3", "4096 131072 1073741823")}}, []string{"4096 131072 2147483647", "1024 MiB helped, so twice as much may help more"}},
+		{Step{Changes: []Change{change("net.core.netdev_max_backlog", "1000", "2000")}}, []string{"4000", "2000 packets helped, so twice as much may help more"}},
+	} {
+		next := Double(c.step, in)
+		if next == nil || len(next.Changes) != 1 || next.Changes[0].To != c.want[0] || next.Changes[0].Why != c.want[1] {
+			t.Errorf("%+v doubled: %+v", c.step.Changes[0], next)
+		}
+	}
+}
+
+// Whose a change is, goes by its role; where that is not known, by the host's name.
+func TestHostOf(t *testing.T) {
+	in := Input{Sender: linux("a"), Receiver: linux("b")}
+	one := Input{Receiver: linux("b")}
+	for _, c := range []struct {
+		in   Input
+		c    Change
+		want *host.Facts
+	}{
+		{in, Change{Role: Receiver, Host: "a"}, in.Receiver},
+		{in, Change{Host: "a"}, in.Sender},
+		{in, Change{Host: "b"}, in.Receiver},
+		{in, Change{Host: "c"}, nil},
+		{one, Change{Host: "b"}, one.Receiver},
+		{one, Change{Role: Sender, Host: "b"}, nil},
+	} {
+		if got := c.in.HostOf(c.c); got != c.want {
+			t.Errorf("%+v: %+v", c.c, got)
+		}
+	}
+	for _, c := range []struct {
+		a, b Change
+		want bool
+	}{
+		{Change{Role: Sender, Host: "a"}, Change{Role: Sender, Host: "b"}, true},
+		{Change{Role: Sender, Host: "a"}, Change{Role: Receiver, Host: "a"}, false},
+		{Change{Role: Sender, Host: "a"}, Change{Host: "a"}, true},
+		{Change{Role: Sender, Host: "a"}, Change{Host: "b"}, false},
+		{Change{Host: "a"}, Change{Host: "a"}, true},
+	} {
+		if c.a.onHostOf(c.b) != c.want || c.b.onHostOf(c.a) != c.want {
+			t.Errorf("%+v, %+v: want %v", c.a, c.b, c.want)
+		}
 	}
 }
 
@@ -343,6 +585,10 @@ Notes:
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Error(diff)
+	}
+	text.Reset()
+	if err := WriteText(&text, &Plan{Steps: []Step{{Idea: "nobody knows what this brings"}}}); err != nil || text.String() != "1. nobody knows what this brings\n" {
+		t.Errorf("%q, error %v: want neither prediction nor risk", text.String(), err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // What the sources set by hand comes out of the planner for their path and
@@ -75,6 +77,16 @@ func TestStatic(t *testing.T) {
 		c.in.Streams = c.streams
 		if got := int64(newMaker(c.in).static()); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// Who reads the plan of a static buffer learns whether it is all that is needed.
+func TestWhyStatic(t *testing.T) {
+	m := newMaker(Input{Path: between(1e9, 2*ms), OneEnd: true}) // 2 x 250 kB and 500 kB
+	for buffer, all := range map[unit.Size]bool{1_000_000: true, 999_999: false} {
+		if why := m.whyStatic(buffer); strings.Contains(why, "as much of it as the host has room for") == all {
+			t.Errorf("%d: %s", int64(buffer), why)
 		}
 	}
 }

@@ -62,6 +62,35 @@ func TestDoubleSolaris(t *testing.T) {
 	}
 }
 
+// The same for what is sent; and a limit that is far enough above, or that the host
+// does not have, is left alone.
+func TestDoubleSolarisSender(t *testing.T) {
+	for _, c := range []struct {
+		most, cwnd string // "": the host does not have it
+		want       []string
+	}{
+		{"1048576", "1048576", []string{"max_buf = 2097152", "_cwnd_max = 2097152", "send_buf = 2097152"}},
+		{"2097152", "1048576", []string{"_cwnd_max = 2097152", "send_buf = 2097152"}},
+		{"4194304", "2097152", []string{"send_buf = 2097152"}},
+		{"4194304", "", []string{"send_buf = 2097152"}},
+	} {
+		h := assume(t, "illumos")
+		for name, value := range map[string]string{"max_buf": c.most, "_cwnd_max": c.cwnd} {
+			h.Tunables[name] = value
+			if value == "" {
+				delete(h.Tunables, name)
+			}
+		}
+		next := Double(Step{Changes: []Change{{Host: h.Name, Tunable: "send_buf", From: "49152", To: "1048576"}}}, Input{Sender: h})
+		if next == nil {
+			t.Fatalf("%+v: nothing is doubled", c)
+		}
+		if diff := cmp.Diff(c.want, values(next.Changes)); diff != "" {
+			t.Errorf("%+v: %s", c, diff)
+		}
+	}
+}
+
 // Whatever the verdict is, whoever reads a plan for another system learns what
 // helps, and nothing that only Linux has.
 func TestWordsElsewhere(t *testing.T) {
@@ -95,6 +124,31 @@ func TestWordsElsewhere(t *testing.T) {
 			if !diagnose.Known(cause) {
 				t.Errorf("%s speaks of %s, which is no cause", name, cause)
 			}
+		}
+	}
+}
+
+// What helps is said in the words of the host that the cause is about: of the
+// receiver's buffer, programs and processors at the receiver, of all else at the
+// sender, or at the only host that is known.
+func TestWhoseWords(t *testing.T) {
+	mac, pc := assume(t, "macos15"), assume(t, "windows2025")
+	for _, c := range []struct {
+		in    Input
+		cause string
+		want  *host.Facts
+	}{
+		{Input{Sender: mac, Receiver: pc}, diagnose.ReceiverBuffer, pc},
+		{Input{Sender: mac, Receiver: pc}, diagnose.SlowReceiver, pc},
+		{Input{Sender: mac, Receiver: pc}, diagnose.ReceiverCPU, pc},
+		{Input{Sender: mac, Receiver: pc}, diagnose.SenderBuffer, mac},
+		{Input{Sender: mac, Receiver: pc}, diagnose.RandomLoss, mac},
+		{Input{Receiver: pc}, diagnose.SenderBuffer, pc},
+		{Input{Sender: mac}, diagnose.ReceiverBuffer, mac},
+		{Input{}, diagnose.ReceiverBuffer, nil},
+	} {
+		if got := (&maker{came: c.in}).about(c.cause); got != c.want {
+			t.Errorf("%s: %+v", c.cause, got)
 		}
 	}
 }
@@ -149,7 +203,7 @@ func TestDoubleElsewhere(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	h := &host.Facts{Name: "m", OS: "macos", Version: "15"}
 	room := Change{Host: "m", Tunable: maxsockbuf, From: "9000000", To: "18000000"}
-	for to, want := range map[string]bool{"7999999": false, "8000001": true, "16000000": true} { // 8/9 of what was there
+	for to, want := range map[string]bool{"7999999": false, "8000000": false, "8000001": true, "16000000": true} { // 8/9 of what was there
 		buffer := Change{Host: "m", Tunable: "net.inet.tcp.autorcvbufmax", From: "4194304", To: to}
 		if got := Needs(h, buffer, room); got != want {
 			t.Errorf("a buffer of %s needs more room: %v, want %v", to, got, want)
