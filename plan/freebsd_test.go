@@ -38,10 +38,10 @@ func TestFreeBSD(t *testing.T) {
 			want bool
 		}{
 			{wan, true},
-			{between(5*unit.Gbps, 10*ms), false}, // 21 s against 15 s
-			{between(5*unit.Gbps, 20*ms), true},  // 83 s against 18 s
+			{between(5*unit.Gbps, 10*ms), false},   // 21 s against 15 s
+			{between(5*unit.Gbps, 20*ms), true},    // 83 s against 18 s
 			{between(200_000, time.Second), false}, // 8 s: nobody waits long for that
-			{Given(0, 150*ms, 1500), false}, // how fast the path is, is assumed
+			{Given(0, 150*ms, 1500), false},        // how fast the path is, is assumed
 		} {
 			m := newMaker(Input{Path: c.path, Sender: loaded, OneEnd: true})
 			if i := freebsdCongestion(m, loaded); (i != nil) != c.want {
