@@ -91,7 +91,7 @@ func iperf3All(t *testing.T, address string, options []string, check func(t *tes
 	t.Helper()
 	documents := make([]iperf3Document, len(options))
 	var group errgroup.Group
-	group.SetLimit(16)
+	group.SetLimit(10)
 	for i, o := range options {
 		group.Go(func() error {
 			documents[i] = iperf3JSON(t, address, strings.Fields(o)...)

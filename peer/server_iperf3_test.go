@@ -57,7 +57,7 @@ func (d *iperf3Document) agree(t *testing.T, options string) {
 			if s.UDP.Packets == 0 || s.UDP.Lost > s.UDP.Packets/2 || s.UDP.OutOfOrder > 0 {
 				t.Errorf("flow %d: %+v", i, *s.UDP)
 			}
-		case received == 0 || max(sent-received, received-sent) > under: // since 3.16, clients may lose count of a block
+		case received == 0 || max(sent-received, received-sent) > under+sent/3: // a busy host hears late of the end; since 3.16, clients may lose count of a block
 			t.Errorf("stream %d: %d bytes were sent, %d received", i, sent, received)
 		}
 	}
