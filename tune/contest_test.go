@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
+	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -201,6 +204,13 @@ func TestPays(t *testing.T) {
 // Of what is left after the baseline 40 % is kept for the proof, and 20 % for leaving
 // changes out; but never less than two pairs take, and the time to stop the last run.
 func TestKeepBack(t *testing.T) {
+	far := far100(bulk.Forward, true)
+	far.meter = examine.NewMeter(nil, far.rtt(), time.Second, silent{})
+	far.keepBack()
+	run := far.firstTiming(&candidate{config: config{{}}})
+	if want := 4*(run.omit+run.measured+600*ms) + 400*ms; far.proving != want { // a run's set-up, and the last one's stop
+		t.Errorf("over 100 ms %v, want %v", far.proving, want)
+	}
 	for budget, want := range map[time.Duration][2]time.Duration{
 		100 * time.Second: {40 * time.Second, 60 * time.Second},
 		10 * time.Second:  {8200 * time.Millisecond, 10200 * time.Millisecond},
@@ -223,5 +233,49 @@ func TestTypical(t *testing.T) {
 		if got := c.typical().Spec.Streams; got != 130 {
 			t.Errorf("of %v: %d", rates, got)
 		}
+	}
+}
+
+// A step that helped is doubled as long as the limit is the same, or not known.
+func TestDoubleWhile(t *testing.T) {
+	for now, doubles := range map[string]bool{diagnose.ReceiverBuffer: true, diagnose.Unknown: true, diagnose.SenderBuffer: false, diagnose.Healthy: false} {
+		tuning := tuned(&hole{}, time.Minute)
+		asked := false
+		tuning.hooks.diagnose = func(*diagnose.Evidence) diagnose.Diagnosis {
+			return diagnose.Diagnosis{Verdict: diagnose.Finding{Cause: now}}
+		}
+		tuning.hooks.double = func(plan.Step, plan.Input) *plan.Step { asked = true; return nil }
+		best := candidateOf(100)
+		if got, err := tuning.double(t.Context(), best, plan.Step{}, diagnose.ReceiverBuffer); got != best || err != nil || asked != doubles {
+			t.Errorf("%s: doubled: %v, want %v (%v)", now, asked, doubles, err)
+		}
+	}
+}
+
+// A change that the budget does not cover a run without is put back, and says so; the
+// last one that is left is the proof's.
+func TestLeaveOneOutUnpaid(t *testing.T) {
+	const both = 4400 * ms // a run without each of two changes, and the time to stop it
+	for budget, runs := range map[time.Duration]bool{both: true, both - 2: false} {
+		synctest.Test(t, func(t *testing.T) {
+			far := &clocked{}
+			tuning := at(far, budget)
+			tuning.hooks.needs = func(*host.Facts, plan.Change, plan.Change) bool { return false }
+			best := tuning.candidate(config{set("b", "rmem", "2"), set("a", "wmem", "2")})
+			best.readings = candidateOf(100, 101).readings
+			kept, err := tuning.leaveOneOut(t.Context(), best)
+			if len(far.specs) > 0 != runs {
+				t.Errorf("%d runs of a budget of %v", len(far.specs), budget)
+			}
+			if runs {
+				return
+			}
+			if err != nil || !kept.config.same(config{set("b", "rmem", "2")}) {
+				t.Errorf("kept %+v, %v, want the first change", kept, err)
+			}
+			if put := tuning.result.PutBack; len(put) != 1 || put[0].Tunable != "wmem" || put[0].Effect != "not shown to be needed: the budget does not cover runs without it" {
+				t.Errorf("put back %+v", put)
+			}
+		})
 	}
 }

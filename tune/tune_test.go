@@ -296,7 +296,7 @@ func TestWorseElsewhere(t *testing.T) {
 		{"a little faster, much more latency", old, at(105, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
 		{"a little faster, much more loss", old, at(105, 20*time.Millisecond, 0.02), "retransmissions rise from 0.10 % to 2.00 %"},
 		{"twice as fast may cost", old, at(200, 40*time.Millisecond, 0.02), ""},
-		{"a tenth is little", old, at(smallGain*100, 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
+		{"a tenth is little", old, at(unit.Rate(smallGain*float64(old.goodput())), 40*time.Millisecond, 0.001), "latency under load rises from 20ms to 40ms"},
 		{"half as much again, and 5 ms", at(100, 10*time.Millisecond, 0), at(105, 15*time.Millisecond, 0), ""},
 		{"10 ms, and a tenth", at(100, 100*time.Millisecond, 0), at(105, 110*time.Millisecond, 0), ""},
 		{"10 ms, and a quarter", at(100, 40*time.Millisecond, 0), at(105, 50*time.Millisecond, 0), ""},
@@ -349,14 +349,15 @@ func TestProof(t *testing.T) {
 		name   string
 		rates  []unit.Rate // before, after, after, before, ...; 0: it fails
 		proven bool
+		fails  bool
 		says   string // of what is put back, or of the error
 		runs   int
 	}{
-		{"a gain", []unit.Rate{100, 200, 201, 101}, true, "", 4},
-		{"it fails with the changes", []unit.Rate{100, 0}, false, "with this change the transfer failed: transfer failed: measure: it broke", 2},
-		{"it fails without them", []unit.Rate{100, 200, 200, 0}, false, "transfer failed: measure: it broke", 4},
-		{"nothing is gained", []unit.Rate{100, 100, 100, 100, 100, 100, 100, 100}, false, "not proven: 100 Mb/s -> 100 Mb/s", 8},
-		{"one pair", []unit.Rate{100, 200}, false, "not proven: what was left of the budget did not cover two runs", 2},
+		{"a gain", []unit.Rate{100, 200, 201, 101}, true, false, "<nil>", 4},
+		{"it fails with the changes", []unit.Rate{100, 0}, false, false, "with this change the transfer failed: transfer failed: measure: it broke", 2},
+		{"it fails without them", []unit.Rate{100, 200, 200, 0}, false, true, "transfer failed: measure: it broke", 4},
+		{"nothing is gained", []unit.Rate{100, 100, 100, 100, 100, 100, 100, 100}, false, false, "not proven: 100 Mb/s -> 100 Mb/s", 8},
+		{"one pair", []unit.Rate{100, 200}, false, false, "not proven: what was left of the budget did not cover two runs", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -370,11 +371,12 @@ func TestProof(t *testing.T) {
 				if err == nil && len(tuning.result.PutBack) > 0 {
 					says = tuning.result.PutBack[0].Effect
 				}
-				if (proven == best) != test.proven || test.says != "" && !strings.HasPrefix(says, test.says) && !strings.Contains(says, ": "+test.says) || len(far.specs) != test.runs {
-					t.Errorf("proven: %v, %s, after %d runs", proven == best, says, len(far.specs))
+				want := map[bool]*candidate{true: best, false: tuning.baseline}[test.proven]
+				if test.fails {
+					want = nil
 				}
-				if err == nil && !test.proven && proven != tuning.baseline {
-					t.Errorf("what stands is %+v, want the baseline", proven)
+				if proven != want || (err != nil) != test.fails || !strings.HasPrefix(says, test.says) || len(far.specs) != test.runs {
+					t.Errorf("what stands is %+v, %s, after %d runs", proven, says, len(far.specs))
 				}
 			})
 		})

@@ -88,8 +88,12 @@ func TestWatched(t *testing.T) {
 		}},
 		{"full once doubled", func(w *world, _ *Options) {
 			w.full = 1e9
-			w.offers(plan.Receiver, "rmem", 3, 3.5)
-			w.offers(plan.Sender, "wmem", 2.8, 3)
+			w.offers(plan.Receiver, "rmem", 3)
+			w.offers(plan.Sender, "wmem", 2.9, 3.25)
+		}},
+		{"no budget to double", func(w *world, o *Options) {
+			w.full, o.Budget = 1e9, 26*time.Second
+			w.offers(plan.Receiver, "rmem", 9, 9.6)
 		}},
 		{"nothing arrives without it", func(w *world, _ *Options) {
 			w.offers(plan.Sender, "probing", 2)
