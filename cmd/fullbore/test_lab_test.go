@@ -35,8 +35,8 @@ func TestIntegrationTest(t *testing.T) {
 	})
 	t.Run("a comparison", func(t *testing.T) {
 		t.Parallel()
-		doc := compareJSON(t, exitDone, "--lab", slowHosts, "--ab", "-t 0.5", "-t 0.5 -w 4M", "--rounds", "3")
-		if doc.Goodput.Decision != "more" || len(doc.Order) != 6 {
+		doc := compareJSON(t, exitDone, "--lab", slowHosts, "--ab", "-t 1 -O 0.5", "-t 1 -O 0.5 -w 4M", "--rounds", "4")
+		if doc.Goodput.Decision != "more" || len(doc.Order) != 8 {
 			t.Errorf("%+v", doc)
 		}
 	})
