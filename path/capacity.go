@@ -149,7 +149,7 @@ func pilot(ctx context.Context, run runner, size, first int) (packets int, rate 
 			continue
 		}
 		rate = t.rate()
-		if rate == 0 && t.Received > 1 && t.Last-t.First >= targetDispersion {
+		if rate == 0 && t.Last-t.First >= targetDispersion {
 			rate = t.least() // most were lost: of a longer train, too
 		}
 		next := 4 * packets // all came in a few batches: too short to tell

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,11 +99,13 @@ func TestEstimateEdges(t *testing.T) {
 		trains []measured
 		want   string
 	}{
-		"nothing":                           {nil, "0 b/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
-		"no train":                          {times(5, none), "0 b/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
-		"six trains":                        {times(6, whole), "100 Mb/s to 100 Mb/s, lost 0, burst 0 B, packet trains "},
-		"three":                             {times(3, whole), "100 Mb/s to 100 Mb/s, lost 0, burst 0 B, packet trains "},
-		"two":                               {times(2, whole), "170 Mb/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
+		"nothing":    {nil, "0 b/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
+		"no train":   {times(5, none), "0 b/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
+		"six trains": {times(6, whole), "100 Mb/s to 100 Mb/s, lost 0, burst 0 B, packet trains "},
+		"three":      {times(3, whole), "100 Mb/s to 100 Mb/s, lost 0, burst 0 B, packet trains "},
+		"two":        {times(2, whole), "170 Mb/s to 0 b/s, lost 0, burst 0 B, packet trains, sender-limited "},
+		"of the bytes that passed the median": {[]measured{train(70, 6*time.Millisecond), train(50, 6*time.Millisecond), train(60, 6*time.Millisecond)},
+			"100 Mb/s to 100 Mb/s, lost 0.4, burst 87.9 KiB, packet trains 40 % of the train packets were lost: a shallow queue or a policer"},
 		"cut by the receiver":               {append(times(2, cut), times(3, whole)...), "100 Mb/s to 100 Mb/s, lost 0, burst 0 B, packet trains "},
 		"a fifth is lost":                   {times(6, train(80, 6*time.Millisecond)), "100 Mb/s to 100 Mb/s, lost 0.2, burst 117 KiB, packet trains "},
 		"more than a fifth":                 {times(6, train(79, 6*time.Millisecond)), "100 Mb/s to 100 Mb/s, lost 0.21, burst 116 KiB, packet trains 21 % of the train packets were lost: a shallow queue or a policer"},
@@ -117,6 +120,84 @@ func TestEstimateEdges(t *testing.T) {
 		if text := fmt.Sprintf("%v to %v, lost %.2g, burst %v, %s %s", got.Low, got.High, got.Lost, got.Burst, got.Method, got.Note); text != c.want {
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
+	}
+}
+
+// How many packets a train is to have, by what came of the trains before.
+func TestPilot(t *testing.T) {
+	const size, ms = 1500, time.Millisecond
+	// at is a train that came in whole at a rate, its first packets at another.
+	at := func(rate, early unit.Rate) func(packets int) measured {
+		return func(packets int) measured {
+			bytes := int64(packets * size)
+			late := Dispersion{Bytes: bytes * 3 / 4, Time: time.Duration(float64(bytes*3/4*8) / float64(rate) * 1e9)}
+			first := Dispersion{Bytes: bytes / 4, Time: time.Duration(float64(bytes/4*8) / float64(early) * 1e9)}
+			return measured{Train{Sent: packets, Received: packets, Bytes: bytes, First: time.Hour, Last: time.Hour + first.Time + late.Time, Early: first, Late: late}, time.Microsecond}
+		}
+	}
+	steady := func(rate unit.Rate) func(int) measured { return at(rate, rate) }
+	overflows := func(packets int) measured {
+		m := steady(unit.Gbps)(packets)
+		m.Overflow = 1
+		return m
+	}
+	// once is a train that came in at once, or with nothing but its first and last packet.
+	once := func(received int, within time.Duration) func(int) measured {
+		return func(packets int) measured {
+			return measured{Train{Sent: packets, Received: received, Bytes: int64(received * size), First: time.Hour, Last: time.Hour + within}, 0}
+		}
+	}
+	// rate is that at which so many packets are the right ones.
+	rate := func(packets int) unit.Rate {
+		return unit.RateOf(int64(packets*size)*3/4, targetDispersion) * 0.9999
+	}
+	for _, c := range []struct {
+		name   string
+		first  int
+		trains []func(packets int) measured
+		asked  []int
+		want   int
+	}{
+		{"just right", 32, []func(int) measured{steady(rate(32))}, []int{32}, 32},
+		{"a quarter more will do", 32, []func(int) measured{steady(rate(40))}, []int{32}, 40},
+		{"more than that is tried", 32, []func(int) measured{steady(rate(41)), steady(rate(41))}, []int{32, 41}, 41},
+		{"too few to tell", 32, []func(int) measured{once(32, 0), steady(rate(130))}, []int{32, 128}, 130},
+		{"too few to tell, and then all there may be", 1200, []func(int) measured{once(1200, 0), once(1398, 0)}, []int{1200, 1398}, 1398},
+		{"most are lost, and what is left takes its time", 32, []func(int) measured{once(2, targetDispersion), once(2, targetDispersion)}, []int{32, 64}, 64},
+		{"most are lost, in less", 32, []func(int) measured{once(2, targetDispersion-1), steady(rate(128))}, []int{32, 128}, 128},
+		{"nothing comes", 32, []func(int) measured{once(1, 0), once(0, 0), once(1, ms)}, []int{32, 32, 32}, 0},
+		{"nothing at first", 32, []func(int) measured{once(1, 0), once(0, 0), steady(rate(32))}, []int{32, 32, 32}, 32},
+		{"the receiver does not keep up", 64, []func(int) measured{overflows, overflows, overflows, overflows}, []int{64, 32, 16, 12}, 12},
+		{"a burst at first is tried with more", 32, []func(int) measured{at(rate(20), 2*rate(20)), steady(rate(20))}, []int{32, 64}, 64},
+		{"a burst that stays, and does not slow it", 32, []func(int) measured{at(rate(20), 2*rate(20)), at(rate(20), 2*rate(20))}, []int{32, 64}, 64},
+		{"a burst that slows it further", 32, []func(int) measured{at(rate(60), 2*rate(60)), at(rate(40), 2*rate(40)), steady(rate(40))}, []int{32, 64, 128}, 128},
+		{"on a slow link fewer will do", 200, []func(int) measured{steady(24 * unit.Mbps)}, []int{200}, 100},
+		{"but not where it became slow with longer trains", 32, []func(int) measured{steady(rate(200)), steady(24 * unit.Mbps)}, []int{32, 200}, 200},
+		{"nor where it began fast", 32, []func(int) measured{steady(rate(200)), at(rate(190), 2*rate(190))}, []int{32, 200}, 200},
+	} {
+		var asked []int
+		got, _, err := pilot(t.Context(), func(_ context.Context, n, packets int, _ time.Duration) ([]measured, error) {
+			asked = append(asked, packets)
+			if n != 1 || len(asked) > len(c.trains) {
+				return nil, fmt.Errorf("%d trains, after %d", n, len(asked)-1)
+			}
+			return []measured{c.trains[len(asked)-1](packets)}, nil
+		}, size, c.first)
+		if err != nil || got != c.want || !slices.Equal(asked, c.asked) {
+			t.Errorf("%s: %d packets after trains of %v (%v), want %d after %v", c.name, got, asked, err, c.want, c.asked)
+		}
+	}
+}
+
+// What is known of a path one way, where it was probed.
+func TestWay(t *testing.T) {
+	e := &Estimate{RTT: RTT{Min: 100 * time.Millisecond}, Forward: Direction{Capacity: Capacity{Rate: unit.Gbps}}}
+	var none *Estimate
+	if e.Way(false) != &e.Forward || e.Way(true) != &e.Reverse || none.Way(false) != nil || none.Way(true) != nil {
+		t.Error("not that way")
+	}
+	if got := e.BDP(e.Forward); got != 12_500_000 {
+		t.Errorf("1 Gb/s times 100 ms is %v", got)
 	}
 }
 

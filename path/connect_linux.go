@@ -43,34 +43,56 @@ func connect(to netip.AddrPort, timeout time.Duration) (handshake, error) {
 	}
 
 	start := time.Now()
-	err = unix.Connect(s, address)
-	// With a send timeout, connect(2) is not restarted after a signal, such as
-	// those by which Go preempts threads (signal(7)). The handshake goes on, and a
-	// second call waits for its end: EALREADY where that does not come in time.
-	for errors.Is(err, unix.EINTR) && time.Since(start) < timeout {
-		if err := setSendTimeout(s, timeout-time.Since(start)); err != nil {
-			return handshake{}, err
-		}
-		err = unix.Connect(s, address)
-	}
+	err = insist(timeout, func() error { return unix.Connect(s, address) }, func(left time.Duration) error { return setSendTimeout(s, left) })
 	h := handshake{rtt: time.Since(start)}
+	refused, err := answered(err, h.rtt)
 	switch {
-	case err == nil:
-	case errors.Is(err, unix.ECONNREFUSED):
-		if h.rtt >= initialRTO { // the answer may be to a second SYN
-			return handshake{}, errNoAnswer
-		}
+	case refused:
 		return h, nil
-	case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EALREADY), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EINTR):
-		return handshake{}, errNoAnswer
-	default:
+	case errors.Is(err, errNoAnswer):
+		return handshake{}, err
+	case err != nil:
 		return handshake{}, fmt.Errorf("connect to %v: %w", to, err)
 	}
-
 	info, err := unix.GetsockoptTCPInfo(s, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
 		return h, nil
 	}
+	return h.sampled(info)
+}
+
+// insist calls connect until a signal does not interrupt it, and shortens its
+// timeout before each further call. With a send timeout, connect(2) is not restarted
+// after a signal, such as those by which Go preempts threads (signal(7)). The
+// handshake goes on, and a second call waits for its end: EALREADY where that does
+// not come in time.
+func insist(timeout time.Duration, connect func() error, shorten func(left time.Duration) error) error {
+	start := time.Now()
+	err := connect()
+	for errors.Is(err, unix.EINTR) && time.Since(start) < timeout {
+		if err := shorten(timeout - time.Since(start)); err != nil {
+			return err
+		}
+		err = connect()
+	}
+	return err
+}
+
+// answered says what a connect(2) came to that ended with an error, or without
+// one, after so long: a refusal is an answer, too.
+func answered(err error, after time.Duration) (refused bool, _ error) {
+	switch {
+	case errors.Is(err, unix.ECONNREFUSED) && after < initialRTO: // later, it may be to a second SYN
+		return true, nil
+	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EALREADY), errors.Is(err, unix.EAGAIN),
+		errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EINTR):
+		return false, errNoAnswer
+	}
+	return false, err
+}
+
+// sampled is a handshake with what the kernel knows of it.
+func (h handshake) sampled(info *unix.TCPInfo) (handshake, error) {
 	if info.Total_retrans > 0 {
 		return handshake{}, errNoAnswer
 	}

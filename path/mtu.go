@@ -29,7 +29,7 @@ func searchMTU(ctx context.Context, link int, ask asker) (int, error) {
 	if got, err := ask(ctx, []int{link}); got == link || err != nil {
 		return got, err // most paths end here, with little traffic
 	}
-	passes, fails := 0, link+1
+	passes, fails := 0, link
 	sizes := []int{link}
 	for _, size := range commonMTUs {
 		if size < link {

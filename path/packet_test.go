@@ -24,6 +24,9 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		{"whole", good.padded(overhead4), good, ""},
+		{"as large as IP allows", packet{kind: kindWant, size: maxPacket}.small(), packet{kind: kindWant, size: maxPacket}, ""},
+		{"as long a train as there is", packet{kind: kindData, count: maxTrainPackets, size: maxTrainBytes / maxTrainPackets}.small(),
+			packet{kind: kindData, count: maxTrainPackets, size: maxTrainBytes / maxTrainPackets}, ""},
 		{"padding cut off", good.padded(overhead4)[:headerSize], good, ""},
 		{"short", good.small()[:headerSize-1], packet{}, "not a probe packet"},
 		{"empty", nil, packet{}, "not a probe packet"},

@@ -21,10 +21,10 @@ type Pong struct {
 // Ping times single TCP handshakes while something else goes on: what a small
 // flow goes through beside it. A burst comes first, to know the path without it.
 type Ping struct {
-	to     netip.AddrPort
-	cancel context.CancelFunc
-	first  chan struct{} // closed when the burst is over
-	ended  chan struct{}
+	connect func() (handshake, error)
+	cancel  context.CancelFunc
+	first   chan struct{} // closed when the burst is over
+	ended   chan struct{}
 
 	mu     sync.Mutex
 	pongs  []Pong
@@ -41,8 +41,12 @@ const mostPongs = 9000
 // StartPing begins to time handshakes with an address and port that TCP is
 // answered on, be it by a refusal. It ends with ctx, or with Stop.
 func StartPing(ctx context.Context, to netip.AddrPort) *Ping {
+	return startPing(ctx, func() (handshake, error) { return connect(to, initialRTO) })
+}
+
+func startPing(ctx context.Context, connect func() (handshake, error)) *Ping {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &Ping{to: to, cancel: cancel, first: make(chan struct{}), ended: make(chan struct{})}
+	p := &Ping{connect: connect, cancel: cancel, first: make(chan struct{}), ended: make(chan struct{})}
 	go p.run(ctx)
 	return p
 }
@@ -99,7 +103,7 @@ func (p *Ping) run(ctx context.Context) {
 // silence (no descriptors, no route), there is nothing to say about the path.
 func (p *Ping) shake() {
 	pong := Pong{At: time.Now()}
-	h, err := connect(p.to, initialRTO)
+	h, err := p.connect()
 	if err != nil && !errors.Is(err, errNoAnswer) {
 		return
 	}

@@ -1,7 +1,13 @@
 package path
 
 import (
+	"context"
+	"fmt"
 	"math"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +25,121 @@ func near(t *testing.T, name string, c Capacity, truth unit.Rate, share float64)
 	}
 	if c.Assumed || c.Low > c.Rate || c.High != 0 && c.High < c.Rate {
 		t.Errorf("%s: %+v is not an estimate with an interval around it", name, c)
+	}
+}
+
+// thisHost is the far end of a probe of this host itself.
+type thisHost struct {
+	*Responder
+	cannotDF bool
+	fails    int // from which answer on it has none, from 1
+	asked    int
+	last     Observed
+}
+
+func (h *thisHost) OpenProbe(context.Context) (Ticket, error) {
+	ticket, err := h.Open(netip.MustParseAddr("127.0.0.1"))
+	ticket.DontFragment = !h.cannotDF
+	return ticket, err
+}
+
+func (h *thisHost) Observed(_ context.Context, cookie string) (o Observed, err error) {
+	if h.asked++; h.asked == h.fails {
+		return o, errFar
+	}
+	h.last, err = h.Responder.Observed(cookie)
+	return h.last, err
+}
+
+// What a probe says while it is at it, and what stands where one of its parts fails.
+func TestProbeThisHost(t *testing.T) {
+	lo, err := routeTo(netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := probedMTU(lo.link, lo.link, lo.kernel)
+	for _, c := range []struct {
+		name             string
+		helper           thisHost
+		refuses          bool // TCP
+		forward, reverse MTU
+		assumed          string
+		said             []string
+	}{
+		{"all of it", thisHost{}, false, whole, whole, "", []string{
+			"round-trip time: connecting 10 times to 127.0.0.1:", "round-trip time: ", "path MTU: probing both ways",
+			fmt.Sprintf("path MTU: %d bytes forward, %d bytes reverse", lo.link, lo.link),
+			"capacity forward: sending packet trains", "capacity forward: ", "capacity reverse: sending packet trains", "capacity reverse: "}},
+		{"no MTU is known of the way back", thisHost{cannotDF: true}, true, whole, MTU{Method: "none"}, "", []string{
+			"round-trip time: connecting 10 times to 127.0.0.1:", "round-trip time: ", "path MTU: probing both ways",
+			fmt.Sprintf("path MTU: %d bytes forward, 0 bytes reverse", lo.link),
+			"capacity forward: sending packet trains", "capacity forward: ", "capacity reverse: sending packet trains", "capacity reverse: "}},
+		{"the far end fails at the trains", thisHost{fails: 3}, false, whole, whole, errFar.Error(), []string{
+			"round-trip time: connecting 10 times to 127.0.0.1:", "round-trip time: ", "path MTU: probing both ways",
+			fmt.Sprintf("path MTU: %d bytes forward, %d bytes reverse", lo.link, lo.link),
+			"capacity forward: sending packet trains", "capacity: assuming 100 Mb/s, since ", "capacity: assuming 100 Mb/s, since "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			responder, _ := serve(t)
+			c.helper.Responder = responder
+			to := listen(t)
+			if c.refuses {
+				to = netip.AddrPortFrom(to.Addr(), freePort(t))
+			}
+			var said []string
+			e, err := Probe(t.Context(), to, &c.helper, Options{Progress: func(s string) { said = append(said, s) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Forward.MTU != c.forward || e.Reverse.MTU != c.reverse {
+				t.Errorf("MTU %+v and %+v, want %+v and %+v", e.Forward.MTU, e.Reverse.MTU, c.forward, c.reverse)
+			}
+			for _, capacity := range []Capacity{e.Forward.Capacity, e.Reverse.Capacity} {
+				if capacity.Assumed != (c.assumed != "") || !strings.Contains(capacity.Note, c.assumed) || !capacity.Plausible() {
+					t.Errorf("capacity %+v, assumed %q", capacity, c.assumed)
+				}
+			}
+			for i, text := range said {
+				if i >= len(c.said) || !strings.HasPrefix(text, c.said[i]) || len(text) < len(c.said[i]) {
+					t.Errorf("it says %q at %d of %q", text, i, c.said)
+				}
+			}
+			if len(said) != len(c.said) {
+				t.Errorf("it says %q, want %q", said, c.said)
+			}
+			for _, train := range c.helper.last.Received {
+				if train.Received > 0 && train.Bytes != int64(train.Received*c.forward.Bytes) {
+					t.Errorf("%d packets of %d bytes, want them of %d", train.Received, train.Bytes, c.forward.Bytes)
+				}
+			}
+		})
+	}
+}
+
+// freePort is a port of this host where nobody listens.
+func freePort(t *testing.T) uint16 {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
+// ICMP is answered by this host itself, where this user may send it.
+func TestEcho(t *testing.T) {
+	r := echo(t.Context(), netip.MustParseAddr("127.0.0.1"))
+	if r.Count == 0 && os.Geteuid() != 0 {
+		t.Skip("this user may not send ICMP echoes")
+	}
+	if r.Count != 5 || r.Lost != 0 || r.Method != methodEcho || r.Min <= 0 || r.Max > time.Second {
+		t.Errorf("%+v", r)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := echo(ended, netip.MustParseAddr("127.0.0.1")); r.Count != 0 {
+		t.Errorf("nobody waits any more: %+v", r)
 	}
 }
 

@@ -228,7 +228,7 @@ func (r *Responder) spendTrain(t *ticket, p packet) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	bytes := int(p.count) * max(int(p.size), headerSize+overhead(t.from))
-	if p.id <= t.asked || len(t.sent) >= maxTrains || bytes > maxTrainBytes || bytes > t.budget {
+	if p.id <= t.asked || len(t.sent) >= maxTrains || bytes > t.budget {
 		return false
 	}
 	t.asked = p.id

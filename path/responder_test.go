@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -119,6 +120,53 @@ func TestResponderAnswers(t *testing.T) {
 	if o.Largest != 1200 {
 		t.Errorf("largest probe %d, want 1200", o.Largest)
 	}
+	if way, err := routeTo(netip.MustParseAddr("127.0.0.1")); err != nil || o.Link != way.link || o.Kernel != way.kernel || o.Link == 0 {
+		t.Errorf("link %d, kernel %d; the way back is %+v (%v)", o.Link, o.Kernel, way, err)
+	}
+}
+
+// What is no probe is handed on, its first bytes only, with where it came from and
+// which address it was sent to.
+func TestResponderStrangers(t *testing.T) {
+	for _, listens := range []string{"127.0.0.1", "0.0.0.0"} {
+		conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.ParseIP(listens)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := conn.LocalAddr().(*net.UDPAddr).AddrPort().Port()
+		r := NewResponder(conn)
+		said := make(chan string, 10)
+		r.Strangers = func(packet []byte, from, local netip.AddrPort) {
+			if port := local.Port(); conn.LocalAddr().(*net.UDPAddr).Port != int(port) {
+				t.Errorf("it was sent to port %d", port)
+			}
+			said <- fmt.Sprintf("%s, from %v to %v", packet, from, local.Addr())
+		}
+		served := make(chan error)
+		go func() { served <- r.Serve(t.Context()) }()
+		sender, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		me := sender.LocalAddr().(*net.UDPAddr).AddrPort()
+		for _, b := range []string{"hello", strings.Repeat("x", 100)} {
+			fmt.Fprint(sender, b)
+			want := fmt.Sprintf("%s, from %v to 127.0.0.1", b[:min(len(b), headerSize)], me)
+			select {
+			case got := <-said:
+				if got != want {
+					t.Errorf("on %s: %q, want %q", listens, got, want)
+				}
+			case <-time.After(10 * time.Second):
+				t.Errorf("on %s: %q was not handed on", listens, b)
+			}
+		}
+		sender.Close()
+		conn.Close()
+		if err := <-served; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	}
 }
 
 // Nothing is said to those without a live cookie of their own address.
@@ -147,21 +195,56 @@ func TestResponderSilence(t *testing.T) {
 	}
 }
 
-// A ticket's bytes are counted.
+// A ticket's bytes are counted, those of packets that are smaller than their headers
+// as well; the last of them may be spent.
 func TestResponderBudget(t *testing.T) {
 	r, conn := serve(t)
 	_, c := open(t, r, "127.0.0.1")
-	r.mu.Lock()
-	r.tickets[c].budget = 2500
-	r.mu.Unlock()
-	for range 4 {
-		conn.Write(packet{kind: kindWant, cookie: c, size: 1000}.small())
+	for _, tc := range []struct {
+		name   string
+		budget int
+		asks   []packet
+		want   []int
+		left   int
+	}{
+		{"packets", 2500, []packet{{kind: kindWant, size: 1000}, {kind: kindWant, size: 1000}, {kind: kindWant, size: 1000}}, []int{972, 972}, 500},
+		{"just one", 1000, []packet{{kind: kindWant, size: 1000}}, []int{972}, 0},
+		{"a train too much", 599, []packet{{kind: kindSend, id: 1, count: 2, size: 300}}, nil, 599},
+		{"a train, and another", 1099, []packet{{kind: kindSend, id: 2, count: 2, size: 300}, {kind: kindSend, id: 3, count: 2, size: 250}}, []int{272, 272}, 499},
+		{"just one train", 500, []packet{{kind: kindSend, id: 4, count: 2, size: 250}}, []int{222, 222}, 0},
+		{"of headers only, too much", 135, []packet{{kind: kindSend, id: 5, count: 2, size: 10}}, nil, 135},
+		{"of headers only", 136, []packet{{kind: kindSend, id: 6, count: 2, size: 10}}, []int{headerSize, headerSize}, 0},
+	} {
+		r.mu.Lock()
+		r.tickets[c].budget = tc.budget
+		r.mu.Unlock()
+		for _, p := range tc.asks {
+			p.cookie = c
+			conn.Write(p.small())
+		}
+		_, sizes := answers(t, conn, c)
+		r.mu.Lock()
+		left := r.tickets[c].budget
+		r.mu.Unlock()
+		if !slices.Equal(sizes, tc.want) || left != tc.left {
+			t.Errorf("%s: answers of %v bytes, want %v; %d bytes are left, want %d", tc.name, sizes, tc.want, left, tc.left)
+		}
 	}
-	conn.Write(packet{kind: kindSend, cookie: c, id: 1, count: 2, size: 300}.small())
-	conn.Write(packet{kind: kindSend, cookie: c, id: 2, count: 2, size: 250}.small())
-	_, sizes := answers(t, conn, c)
-	if !slices.Equal(sizes, []int{972, 972, 222, 222}) {
-		t.Errorf("answers of %v bytes, want what fits into 2500", sizes)
+}
+
+// A ticket has so many trains and no more.
+func TestResponderTrains(t *testing.T) {
+	r, conn := serve(t)
+	_, c := open(t, r, "127.0.0.1")
+	r.mu.Lock()
+	r.tickets[c].sent = make([]Sent, maxTrains-1)
+	r.mu.Unlock()
+	for id := range uint32(2) {
+		conn.Write(packet{kind: kindSend, cookie: c, id: id + 1, count: 2, size: 250}.small())
+		_, sizes := answers(t, conn, c)
+		if (len(sizes) > 0) != (id == 0) {
+			t.Errorf("train %d of %d: answers of %v bytes", maxTrains+id, maxTrains, sizes)
+		}
 	}
 }
 

@@ -42,17 +42,24 @@ type handshake struct {
 
 var errNoAnswer = errors.New("no answer")
 
+// connector times a handshake; the error is errNoAnswer where nothing answers in time.
+type connector func(to netip.AddrPort, timeout time.Duration) (handshake, error)
+
 // measureRTT times handshakes, and ICMP echoes beside them where this user may
 // send them. The handshake counts: it goes the way of the transfer, through the
 // same firewalls and queues. ICMP answers where TCP is silent, and gives away a
 // middlebox that completes handshakes in the far end's name.
 func measureRTT(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) {
+	return measureRTTBy(ctx, to, connect, echo)
+}
+
+func measureRTTBy(ctx context.Context, to netip.AddrPort, connect connector, echo func(context.Context, netip.Addr) RTT) (RTT, handshake, error) {
 	echoes := make(chan RTT, 1)
 	echoCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { echoes <- echo(echoCtx, to.Addr()) }()
 
-	r, h, err := handshakes(ctx, to)
+	r, h, err := handshakes(ctx, to, connect)
 	if ctx.Err() != nil {
 		return RTT{}, handshake{}, fmt.Errorf("measure round-trip time to %v: %w", to, ctx.Err())
 	}
@@ -65,23 +72,30 @@ func measureRTT(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) 
 		cancel()
 		e = <-echoes
 	}
+	best, err := better(to, r, e, err)
+	return best, h, err
+}
+
+// better is the round-trip time that counts: that of the handshakes r, or of the
+// echoes e where TCP is silent. err is why no handshake could be tried.
+func better(to netip.AddrPort, r, e RTT, err error) (RTT, error) {
 	switch {
 	case r.Count == 0 && e.Count == 0 && err != nil:
-		return RTT{}, handshake{}, fmt.Errorf("measure round-trip time: %w", err)
+		return RTT{}, fmt.Errorf("measure round-trip time: %w", err)
 	case r.Count == 0 && e.Count == 0:
-		return RTT{}, handshake{}, fmt.Errorf("measure round-trip time to %v: no answer to TCP or ICMP; check the address, the port and the firewalls", to)
+		return RTT{}, fmt.Errorf("measure round-trip time to %v: no answer to TCP or ICMP; check the address, the port and the firewalls", to)
 	case r.Count == 0:
-		return e, h, nil
+		return e, nil
 	case e.Count > 0 && r.Min < e.Min/2 && e.Min-r.Min > 5*time.Millisecond:
 		r.Note = fmt.Sprintf("ICMP takes %.1f ms: the handshake may be answered by something nearer than the far end", float64(e.Min)/1e6)
 	}
-	return r, h, nil
+	return r, nil
 }
 
 // handshakes connects several times, without waiting for one answer before
 // the next question. The first may be slowed by ARP and by sleeping processors:
 // the minimum counts.
-func handshakes(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) {
+func handshakes(ctx context.Context, to netip.AddrPort, connect connector) (RTT, handshake, error) {
 	type result struct {
 		handshake
 		err error
@@ -147,7 +161,7 @@ func handshakes(ctx context.Context, to netip.AddrPort) (RTT, handshake, error) 
 // permission, or without answers, it gives nothing.
 func echo(ctx context.Context, to netip.Addr) RTT {
 	for _, privileged := range []bool{false, true} {
-		p := probing.New(to.String())
+		p := probing.New("")
 		p.SetIPAddr(&net.IPAddr{IP: to.AsSlice(), Zone: to.Zone()})
 		p.SetPrivileged(privileged)
 		p.SetLogger(probing.NoopLogger{})

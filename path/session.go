@@ -12,6 +12,8 @@ import (
 type session struct {
 	to       netip.Addr
 	conn     *net.UDPConn
+	send     func(datagram []byte)                                            // one, and nobody waits for it
+	train    func(datagrams []byte, size int) (busy time.Duration, err error) // all of a train, of so many bytes each
 	helper   Helper
 	ticket   Ticket
 	cookie   cookie
@@ -48,15 +50,22 @@ func newSession(ctx context.Context, to netip.Addr, helper Helper, t Ticket, rtt
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		to: to, conn: conn, helper: helper, ticket: t, cookie: c, overhead: overhead(to),
-		wait: min(rtt.Max+rtt.Max/4+50*time.Millisecond, 2*time.Second),
+		wait: answerWithin(rtt.Max),
 		got:  make(chan int, 256), padded: make(chan int, 256),
 		end: cancel, done: make(chan struct{}),
 	}
+	s.send, s.train = s.write, s.writeTrain
 	go func() {
 		defer close(s.done)
 		_ = receive(ctx, conn, s.take) // what fails here is missing in the answers
 	}()
 	return s, nil
+}
+
+// answerWithin is how long an answer may take where the slowest handshake took so
+// long.
+func answerWithin(slowest time.Duration) time.Duration {
+	return min(slowest+slowest/4+50*time.Millisecond, 2*time.Second)
 }
 
 func (s *session) close() {
@@ -100,6 +109,14 @@ func (s *session) write(b []byte) {
 			return
 		}
 	}
+}
+
+// writeTrain sends a train.
+func (s *session) writeTrain(datagrams []byte, size int) (busy time.Duration, err error) {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
+		return 0, err
+	}
+	return sendTrain(s.conn, netip.AddrPort{}, datagrams, size)
 }
 
 // sleep waits, if there is anything to wait for.

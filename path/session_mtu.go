@@ -73,14 +73,14 @@ func knownLink(mtu int) int {
 // askForward is an asker for packets to the far end.
 func (s *session) askForward(ctx context.Context, sizes []int) (int, error) {
 	return s.ask(ctx, sizes, s.got, func(size int) {
-		s.write(packet{kind: kindProbe, cookie: s.cookie, size: uint32(size)}.padded(s.overhead))
+		s.send(packet{kind: kindProbe, cookie: s.cookie, size: uint32(size)}.padded(s.overhead))
 	})
 }
 
 // askReverse is an asker for packets from the far end.
 func (s *session) askReverse(ctx context.Context, sizes []int) (int, error) {
 	return s.ask(ctx, sizes, s.padded, func(size int) {
-		s.write(packet{kind: kindWant, cookie: s.cookie, size: uint32(size)}.small())
+		s.send(packet{kind: kindWant, cookie: s.cookie, size: uint32(size)}.small())
 	})
 }
 

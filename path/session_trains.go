@@ -3,7 +3,6 @@ package path
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"time"
 )
 
@@ -15,11 +14,7 @@ func (s *session) forward(ctx context.Context, n, packets, size int, spacing tim
 		start := time.Now()
 		s.forwardID++
 		p := packet{kind: kindData, cookie: s.cookie, id: s.forwardID, count: uint32(packets), size: uint32(size)}
-		datagrams, each := p.train(s.overhead)
-		if err := s.conn.SetWriteDeadline(start.Add(sendTimeout)); err != nil {
-			return nil, fmt.Errorf("send packet train: %w", err)
-		}
-		took, err := sendTrain(s.conn, netip.AddrPort{}, datagrams, each)
+		took, err := s.train(p.train(s.overhead))
 		if err != nil {
 			return nil, fmt.Errorf("send packet train: %w", err)
 		}
@@ -68,7 +63,7 @@ func (s *session) reverse(ctx context.Context, n, packets, size int, spacing tim
 	first := s.reverseID + 1
 	for range n {
 		s.reverseID++
-		s.write(packet{kind: kindSend, cookie: s.cookie, id: s.reverseID, count: uint32(packets), size: uint32(size)}.small())
+		s.send(packet{kind: kindSend, cookie: s.cookie, id: s.reverseID, count: uint32(packets), size: uint32(size)}.small())
 		if err := sleep(ctx, spacing); err != nil {
 			return nil, err
 		}
@@ -84,7 +79,10 @@ func (s *session) reverse(ctx context.Context, n, packets, size int, spacing tim
 		if packets > seen {
 			// On a slow link packets come further apart than a pause is long.
 			pause := stillComing
-			if seen > 0 {
+			switch {
+			case packets == 1: // it does not say yet how far
+				pause = firstPacket
+			case seen > 0:
 				pause = max(pause, 3*time.Since(arrived))
 			}
 			seen, arrived = packets, time.Now()

@@ -43,7 +43,7 @@ func routeTo(to netip.Addr) (route, error) {
 	r.kernel, _ = kernelMTU(conn) // 0 where the system does not report it
 	if i := interfaceOf(r.local.WithZone("")); i != nil {
 		r.link = min(i.MTU, maxPacket)
-		r.speed = unit.Rate(linkSpeed(i.Name)) * unit.Mbps
+		r.speed = linkSpeed(i.Name)
 	}
 	if r.link != 0 {
 		r.kernel = min(r.kernel, r.link)
@@ -74,8 +74,13 @@ func receive(ctx context.Context, conn *net.UDPConn, handle func(datagram)) erro
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	in := newReader(conn)
+	return readOn(ctx, func() error { return in.read(handle) })
+}
+
+// readOn calls read again and again, past errors that pass.
+func readOn(ctx context.Context, read func() error) error {
 	for failures := 0; ; {
-		err := in.read(handle)
+		err := read()
 		switch {
 		case ctx.Err() != nil:
 			return nil

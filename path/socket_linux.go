@@ -1,6 +1,7 @@
 package path
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,8 @@ import (
 
 	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/unit"
 )
 
 // canDontFragment: packets can be sent that are not fragmented on the way.
@@ -29,8 +32,8 @@ func prepare(conn *net.UDPConn) error {
 	}
 	var failed error
 	set := func(what string, err error) {
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("set %s: %w", what, err)
+		if err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("set %s: %w", what, err))
 		}
 	}
 	err = raw.Control(func(fd uintptr) {
@@ -105,7 +108,7 @@ func (r *reader) control(d *datagram, oob []byte) {
 			d.local = netip.AddrFrom4((*unix.Inet4Pktinfo)(unsafe.Pointer(&m.Data[0])).Addr)
 		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= unix.SizeofInet6Pktinfo:
 			d.local = netip.AddrFrom16((*unix.Inet6Pktinfo)(unsafe.Pointer(&m.Data[0])).Addr).Unmap()
-			if d.local.IsLinkLocalUnicast() && d.local.Is6() {
+			if d.local.IsLinkLocalUnicast() {
 				d.local = d.local.WithZone(d.from.Addr().Zone()) // came over the same link
 			}
 		case m.Header.Level != unix.SOL_SOCKET:
@@ -135,19 +138,9 @@ func sendTrain(conn *net.UDPConn, to netip.AddrPort, datagrams []byte, size int)
 	if err != nil {
 		return 0, err
 	}
-	var (
-		segment          = segmentation(size)
-		start            = time.Now()
-		waited           time.Duration
-		stopped          time.Time // when the socket had no more room; zero: it has
-		failed           error
-		retried, without bool
-	)
-	err = raw.Write(func(fd uintptr) bool {
-		if !stopped.IsZero() {
-			waited += time.Since(stopped)
-			stopped = time.Time{}
-		}
+	o := outgoing{datagrams: datagrams, size: size, segment: segmentation(size), start: time.Now()}
+	var failed error
+	err = raw.Write(func(fd uintptr) (done bool) {
 		var address unix.Sockaddr // nil: the connected one
 		if to.IsValid() {
 			family, e := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DOMAIN)
@@ -158,35 +151,63 @@ func sendTrain(conn *net.UDPConn, to netip.AddrPort, datagrams []byte, size int)
 				return true
 			}
 		}
-		for len(datagrams) > 0 {
-			n, control := min(len(datagrams), min(segmentsPerCall, 65000/size)*size), segment
-			if without || n <= size {
-				n, control = min(len(datagrams), size), nil
-			}
-			_, e := unix.SendmsgN(int(fd), datagrams[:n], control, address, unix.MSG_DONTWAIT)
-			switch {
-			case e == nil:
-				datagrams, retried = datagrams[n:], false
-			case e == unix.EAGAIN:
-				stopped = time.Now()
-				return false
-			case e == unix.ENOBUFS:
-				pause := time.Now()
-				time.Sleep(200 * time.Microsecond)
-				waited += time.Since(pause)
-			case e == unix.EINTR:
-			case !retried: // an ICMP error about an earlier packet is reported once
-				retried = true
-			case control != nil: // EIO, EINVAL: the device cannot segment
-				without, retried = true, false
-			default:
-				failed = e
-				return true
-			}
-		}
-		return true
+		done, failed = o.flush(func(b, control []byte) error {
+			_, e := unix.SendmsgN(int(fd), b, control, address, unix.MSG_DONTWAIT)
+			return e
+		})
+		return done
 	})
-	return time.Since(start) - waited, errors.Join(err, failed)
+	return o.busy(), errors.Join(err, failed)
+}
+
+// outgoing is what is still to be sent of a train.
+type outgoing struct {
+	datagrams []byte
+	size      int
+	segment   []byte // for the kernel to cut what one call hands over
+
+	start            time.Time
+	waited           time.Duration
+	stopped          time.Time // when the socket had no more room; zero: it has
+	retried, without bool
+}
+
+// busy is the time that was spent sending so far, without that spent waiting.
+func (o *outgoing) busy() time.Duration { return time.Since(o.start) - o.waited }
+
+// flush sends as much as there is room for, and reports whether that was all, or
+// cannot be sent.
+func (o *outgoing) flush(send func(b, control []byte) error) (done bool, err error) {
+	if !o.stopped.IsZero() {
+		o.waited += time.Since(o.stopped)
+		o.stopped = time.Time{}
+	}
+	for len(o.datagrams) > 0 {
+		n, control := min(len(o.datagrams), min(segmentsPerCall, 65000/o.size)*o.size), o.segment
+		if o.without || n <= o.size {
+			n, control = min(len(o.datagrams), o.size), nil
+		}
+		e := send(o.datagrams[:n], control)
+		switch {
+		case e == nil:
+			o.datagrams, o.retried = o.datagrams[n:], false
+		case e == unix.EAGAIN:
+			o.stopped = time.Now()
+			return false, nil
+		case e == unix.ENOBUFS:
+			pause := time.Now()
+			time.Sleep(200 * time.Microsecond)
+			o.waited += time.Since(pause)
+		case e == unix.EINTR:
+		case !o.retried: // an ICMP error about an earlier packet is reported once
+			o.retried = true
+		case control != nil: // EIO, EINVAL: the device cannot segment
+			o.without, o.retried = true, false
+		default:
+			return true, e
+		}
+	}
+	return true, nil
 }
 
 // segmentation asks the kernel to cut what is sent into datagrams of one size
@@ -236,21 +257,22 @@ func kernelMTU(conn *net.UDPConn) (mtu int, err error) {
 	return mtu, errors.Join(controlErr, err)
 }
 
-// linkSpeed is the speed of a network card in Mb/s; 0 if it is not known.
-// Virtual interfaces report a number that means nothing: only those with a
-// device behind them are asked.
-func linkSpeed(name string) int {
-	const class = "/sys/class/net/"
-	if _, err := os.Stat(class + name + "/device"); err != nil {
+// linkSpeed is the speed of a network card; 0 if it is not known. Virtual
+// interfaces report a number that means nothing: only those with a device behind
+// them are asked.
+func linkSpeed(name string) unit.Rate { return linkSpeedIn("/sys/class/net/" + name) }
+
+func linkSpeedIn(dir string) unit.Rate {
+	if _, err := os.Stat(dir + "/device"); err != nil {
 		return 0
 	}
-	b, err := os.ReadFile(class + name + "/speed")
+	b, err := os.ReadFile(dir + "/speed")
 	if err != nil {
 		return 0
 	}
-	speed, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || speed < 0 {
+	speed, err := strconv.Atoi(strings.TrimSpace(string(b))) // Mb/s; -1: it has none now
+	if err != nil {
 		return 0
 	}
-	return speed
+	return unit.Rate(max(0, speed)) * unit.Mbps
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // canDontFragment: nothing is known here of the way to set DF, so that the
@@ -53,4 +54,4 @@ func sendTrain(conn *net.UDPConn, to netip.AddrPort, datagrams []byte, size int)
 
 func kernelMTU(*net.UDPConn) (int, error) { return 0, host.ErrUnsupported }
 
-func linkSpeed(string) int { return 0 }
+func linkSpeed(string) unit.Rate { return 0 }

@@ -56,7 +56,7 @@ func TestSummarise(t *testing.T) {
 		{"one packet", []arrival{{us, 100}}, Train{Received: 1, Bytes: 100, First: us, Last: us}},
 		{"all at once", []arrival{{us, 100}, {us, 100}, {us, 100}, {us, 100}},
 			Train{Received: 4, Bytes: 400, First: us, Last: us}},
-		{"even, out of order", []arrival{{10 * us, 100}, {30 * us, 100}, {20 * us, 100}, {40 * us, 100}, {50 * us, 100}, {60 * us, 100}},
+		{"even, out of order", []arrival{{60 * us, 100}, {30 * us, 100}, {20 * us, 100}, {40 * us, 100}, {50 * us, 100}, {10 * us, 100}},
 			Train{Received: 6, Bytes: 600, First: 10 * us, Last: 60 * us, Late: Dispersion{400, 40 * us}}},
 		{"a burst, then the rate", append(arrive(16, 1000, 8e9, 0, 0), arrive(16, 1000, 8e6, 16*us, 0)...),
 			Train{Received: 32, Bytes: 32000, First: us, Last: 16016 * us,
@@ -80,6 +80,7 @@ func TestRecorder(t *testing.T) {
 	add(1, 0, 3, 10, 0)
 	add(1, 0, 3, 11, 0) // a duplicate
 	add(1, 9, 3, 12, 0) // beyond the train
+	add(1, 3, 9, 12, 0) // the same, of one that says that it is longer
 	add(1, 1, 3, 20, 2)
 	if n, complete := r.progress(1); n != 2 || complete {
 		t.Errorf("train 1: %d packets, complete %v", n, complete)
@@ -88,7 +89,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("train 2 has not begun: %d packets, complete %v", n, complete)
 	}
 	add(3, 1, 2, 30, 0)
-	add(1, 2, 3, 31, 0) // too late
+	add(1, 0, 3, 31, 5) // too late
 	if n, complete := r.progress(3); n != 1 || !complete {
 		t.Errorf("train 3: %d packets, complete %v", n, complete)
 	}
