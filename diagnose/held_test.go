@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,48 @@ func TestOneSample(t *testing.T) {
 	}
 }
 
+// All that was written is on its way, and the send buffer has room: it is half empty, or
+// may grow; or, of another program's flow, the kernel's clock of a full buffer barely ran.
+func TestUnfilled(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		buffer, queued  int
+		notsent, cwnd   uint32
+		most            string
+		passing, stands bool
+		sndbuf          float64
+		want            float64
+	}{
+		{name: "less than half full", buffer: 400_000, queued: 199_999, want: 1},
+		{name: "half full", buffer: 400_000, queued: 200_000},
+		{name: "of unknown size", most: "1000000"},
+		{name: "full, but it may grow", buffer: 400_000, queued: 400_000, most: "1000000", want: 1},
+		{name: "full, at its maximum", buffer: 400_000, queued: 400_000, most: "400000"},
+		{name: "a segment waits", buffer: 400_000, notsent: 1448},
+		{name: "the congestion window is used up", buffer: 400_000, cwnd: 50},
+		{name: "at a loss", buffer: 400_000, stands: true},
+		{name: "in passing, full, and the clock barely ran", buffer: 400_000, queued: 400_000, passing: true, sndbuf: 0.009, want: 1},
+		{name: "in passing, full, and the clock ran", buffer: 400_000, queued: 400_000, passing: true, sndbuf: 0.01},
+	} {
+		e := scene{goodput: 20 * mbps, rtt: 40 * ms, inflight: 50 * 1448, sndbuf: c.sndbuf, wmem: "4096 16384 " + c.most}.evidence()
+		if c.passing {
+			e.Passing = &Passing{}
+		}
+		portion(e, &e.Transfer.Client, 100, func(s *bulk.Sample) {
+			s.Mem.SendBuf, s.Mem.SendQueued, s.TCP.NotsentBytes = c.buffer, c.queued, c.notsent
+			if c.cwnd > 0 {
+				s.TCP.SndCwnd = c.cwnd
+			}
+			if c.stands {
+				s.TCP.CAState = 4
+			}
+		})
+		if got := newView(e).unfilled(); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // A figure grows by what its last quarter is above the one before: of fewer than eight
 // samples, or from nothing, nothing is said.
 func TestGrowth(t *testing.T) {
@@ -87,6 +130,22 @@ func TestGrowth(t *testing.T) {
 		if got := f.growth(window); got != c.want {
 			t.Errorf("%v: %v, want %v", c.windows, got, c.want)
 		}
+	}
+	for last, want := range map[uint32]bool{105: false, 106: true} {
+		v := view{senders: []flow{{measured: slices.Repeat([]bulk.Sample{{TCP: bulk.TCPInfo{SndWnd: 100}}}, 8)}}}
+		for i := range v.senders[0].measured[6:] {
+			v.senders[0].measured[6+i].TCP.SndWnd = last
+		}
+		if got := v.growing(window); got != want {
+			t.Errorf("a window of 100, then %d: grows %v", last, got)
+		}
+	}
+	standing := view{senders: []flow{{measured: make([]bulk.Sample, 8)}}}
+	for i := range standing.senders[0].measured {
+		standing.senders[0].measured[i].At = time.Duration(i) * time.Second
+	}
+	if standing.senders[0].last().TCP.BytesAcked = 100; standing.climb() != 1 {
+		t.Errorf("a transfer that stood still: %v", standing.climb())
 	}
 	for samples, want := range map[int]float64{8: 2.5, 7: 1} {
 		v := view{senders: []flow{{}}}
@@ -176,7 +235,7 @@ func TestStreamWithoutSamples(t *testing.T) {
 			t.Errorf("%s: %s", name, wrong)
 		}
 		v := newView(e)
-		_, _, _, _, _ = v.tellsWindow(), v.mss(), v.believed(), v.moves(), v.others()
+		_, _, _, _, _ = v.tellsWindow(), v.mss(), v.reordered(), v.distance(), v.others()
 	}
 	for _, c := range scenes {
 		e := c.scene.evidence()

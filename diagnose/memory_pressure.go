@@ -86,8 +86,6 @@ func (v *view) shortage(at side) shortage {
 	if s.above || s.entered > 0 {
 		s.share = unknownShortage
 	}
-	if elapsed := end.CPU.Elapsed; elapsed > 0 {
-		s.share = max(s.share, min(1, ratio(counter(pressureTime), float64(elapsed.Milliseconds()))))
-	}
+	s.share = max(s.share, min(1, ratio(counter(pressureTime), float64(end.CPU.Elapsed.Milliseconds()))))
 	return s
 }

@@ -16,7 +16,7 @@ func pacingCap(v *view) *Finding {
 	c := v.ownCap()
 	explained := ratio(float64(v.goodput), float64(c.goodput))
 	// A shaper's bucket and the headers it counts make some percent.
-	if c.rate <= 0 || explained < 0.85 || explained > 1.1 {
+	if explained < 0.85 || explained > 1.1 {
 		return nil
 	}
 	if capacity, known := v.capacity(); known && float64(capacity.High) < 0.9*float64(c.rate) {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -63,6 +65,7 @@ func TestPacingCap(t *testing.T) {
 		{"it asked for more than the shaper lets out", wide, func(e *Evidence) { paced(300 * mbps)(e); shapedBy("tbf", 50*mbps, false)(e) }, PacingCap, 0.9},
 		{"of two shapers the narrower one, which comes first", wide, func(e *Evidence) { shapedBy("tbf", 50*mbps, false)(e); another(e, 300*mbps) }, PacingCap, 0.9},
 		{"or last", wide, func(e *Evidence) { shapedBy("tbf", 300*mbps, false)(e); another(e, 50*mbps) }, PacingCap, 0.9},
+		{"and nothing from a queue without a rate", wide, func(e *Evidence) { shapedBy("tbf", 50*mbps, false)(e); another(e, 0) }, PacingCap, 0.9},
 		{"it asked for much more than there is", narrow, paced(500 * mbps), Healthy, 0.85},
 		{"none asked for", narrow, paced(8 * (1<<64 - 1)), Healthy, 0.85},
 		{"a shaper of which a small window leaves little unused", windowed, shapedBy("tbf", 70*mbps, false), ReceiverBuffer, 0.9},
@@ -156,6 +159,26 @@ func TestBeyondIsTheRoutesInterface(t *testing.T) {
 		}
 		if rate, _ := newView(e).beyond(); rate != c.want {
 			t.Errorf("route by %q: %v, want %v", c.route, rate, c.want)
+		}
+	}
+}
+
+// A probed rate is the shaper's if it is within a tenth of it, and less than what is
+// known to lie beyond.
+func TestShaped(t *testing.T) {
+	for _, c := range []struct {
+		shaper, probed, beyond unit.Rate
+		want                   bool
+	}{
+		{50, 50, 0, true}, {50, 46, 0, true}, {50, 44, 0, false}, {50, 54, 0, true}, {50, 56, 0, false},
+		{50, 50, 100, true}, {50, 50, 54, false}, {0, 0, 0, false}, {0, 50, 0, false},
+		{-1, 0, 0, false}, {unit.Rate(math.Inf(1)), path.Fastest, 0, false}, {path.Fastest, path.Fastest, 0, false},
+	} {
+		e := scene{goodput: 5, rtt: 12 * ms}.evidence()
+		e.Path.Reverse.Capacity = path.Capacity{Rate: c.beyond, Low: c.beyond, High: c.beyond, Assumed: c.beyond == 0}
+		shapedBy("tbf", c.shaper, false)(e)
+		if got := newView(e).shaped(c.probed); got != c.want {
+			t.Errorf("a shaper of %v, %v beyond: %v is the shaper's: %v", c.shaper, c.beyond, c.probed, got)
 		}
 	}
 }

@@ -149,6 +149,7 @@ var passingScenes = []struct {
 	{"receives, all of this host's window", passingScene{goodput: 3.4 * mbps, receives: true, window: 63_000}, ReceiverBuffer, 0.7, "on this host"},
 	{"receives, all that can be said without a scale", passingScene{goodput: 3.4 * mbps, receives: true, window: 65535, unscaled: true}, WindowScale, 0.7, "no window scale"},
 	{"receives, all that can be said with a small scale", passingScene{goodput: 1700 * mbps, rtt: 300 * ms, receives: true, window: 65535 << 10}, WindowScale, 0.5, "too small"},
+	{"receives through a queue", passingScene{goodput: 90 * mbps, rtt: 300 * ms, minRTT: 150 * ms, receives: true}, Unknown, 0, "watch the sender"},
 	{"receives half of what can be said without a scale", passingScene{goodput: 1.7 * mbps, receives: true, window: 65535, unscaled: true}, Unknown, 0, "watch the sender"},
 	{"receives on Linux 6.1, which does not say what it offers", passingScene{goodput: 90 * mbps, receives: true, length: 232, unread: 100_000}, Unknown, 0, "watch the sender"},
 	{"Linux 5.3, the window is full", passingScene{goodput: 4 * mbps, length: 224, rwnd: 0.9}, Unknown, 0, "watch the receiver"},
@@ -259,12 +260,18 @@ func TestPassingEdges(t *testing.T) {
 		}), 37, 36}, ApplicationWindow, Unknown},
 		{edge{"it is answered once in two round trips", inPassing(unknown, func(s *passingScene, x float64) { s.answers = x }, nil), 0.5, 0.45}, ApplicationWindow, SlowSender},
 		{edge{"the receiver measures a round trip", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.RcvRTT = uint32(x) }), 150_000, 0}, ReceiverBuffer, Unknown},
+		{edge{"this host's window grows by a twentieth", inPassing(own, nil, func(n int, s *bulk.Sample, x float64) {
+			s.TCP.RcvWnd = 60_000
+			if n > 56 {
+				s.TCP.RcvWnd = uint32(x)
+			}
+		}), 63_000, 63_001}, ReceiverBuffer, Unknown},
 		{edge{"this host offers no window at all", inPassing(own, nil, func(_ int, s *bulk.Sample, x float64) { s.TCP.RcvWnd = uint32(x) }), 63_000, 0}, ReceiverBuffer, Unknown},
 		{edge{"a queue holds it all the time, and the window for two thirds of it", inPassing(window, func(s *passingScene, x float64) {
-			s.rwnd, s.minRTT, s.window = 0, time.Duration(x), 100*unit.KiB
+			s.rwnd, s.minRTT = 0, time.Duration(x)
 		}, func(n int, s *bulk.Sample, _ float64) {
 			if n < 50 {
-				s.TCP.Unacked = 70
+				s.TCP.Unacked = 44
 			}
 		}), 150e6, 100e6}, ReceiverBuffer, PathCapacity},
 		{edge{"the connection stands empty", inPassing(unknown, func(s *passingScene, x float64) { s.busy = x }, nil), 0.9, 0.89}, ApplicationWindow, SlowSender},
@@ -376,7 +383,7 @@ func TestBelievesFull(t *testing.T) {
 	}{
 		{"it paces at what is delivered", func(*passingScene) {}, true},
 		{"the connection stands empty at times", func(s *passingScene) { s.busy = 0.8 }, false},
-		{"the window is the smaller one, and full for a fifth of the time", func(s *passingScene) { s.rwnd, s.window = 0.2, s.inflight }, false},
+		{"the window is the smaller one, and full for a fifth of the time", func(s *passingScene) { s.rwnd, s.window = 0.2, 2*s.inflight }, false},
 		{"for less", func(s *passingScene) { s.rwnd, s.window = 0.19, 2*s.inflight }, true},
 	} {
 		s := passingScene{goodput: 80 * mbps, congestion: "bbr", inflight: 1_500_000, cwnd: 4_500_000}

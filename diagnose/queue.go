@@ -18,9 +18,8 @@ func (v *view) queued(rtt time.Duration) bool {
 	if v.cwnd() < fewPackets {
 		hiccup = delayedACK
 	}
-	if limit, _ := v.pathLimit(); limit > 0 {
-		hiccup = max(hiccup, time.Duration(burst*v.mss()*8/float64(limit)*float64(time.Second)))
-	}
+	limit, _ := v.pathLimit()
+	hiccup = max(hiccup, time.Duration(burst*v.mss()*8/float64(limit)*float64(time.Second)))
 	return v.minRTT > 0 && rtt > v.minRTT*5/4 && rtt > v.minRTT+hiccup
 }
 

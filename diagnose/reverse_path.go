@@ -76,7 +76,7 @@ func (v *view) acksLost() float64 {
 	went := sum(v.receivers, func(f flow) float64 {
 		return f.delta(func(t *bulk.TCPInfo) uint64 { return uint64(t.SegsOut) })
 	})
-	if came <= 0 || went <= 0 {
+	if came <= 0 {
 		return 0
 	}
 	return math.Max(0, 1-came/went)

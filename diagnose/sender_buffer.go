@@ -18,7 +18,7 @@ func senderBuffer(v *view) *Finding {
 		return nil
 	}
 	buffer, limit := v.buffer(v.senders, sendBuffer), v.sendMax()
-	if limit.bytes > 0 && buffer > 0 && float64(buffer) < full*float64(limit.bytes) {
+	if buffer > 0 && float64(buffer) < full*float64(limit.bytes) {
 		return nil // it may still grow, or the application does not fill it
 	}
 	if v.suffices(SenderWindow(buffer) * unit.Size(len(v.senders))) {

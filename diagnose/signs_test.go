@@ -44,7 +44,85 @@ func TestSigns(t *testing.T) {
 	http2 := passingScene{goodput: 54 * mbps, process: "backup", supplies: true, answers: 8}
 	small := passingScene{goodput: 3.4 * mbps, window: 64 * unit.KiB, inflight: 64 * unit.KiB, cwnd: unit.MiB, rwnd: 0.99}
 	unread := passingScene{goodput: 3 * mbps, receives: true, window: 30_000}
+	paces := func(change func(s *scene, x float64)) func(float64) *Evidence {
+		return func(x float64) *Evidence {
+			s := mid(20*mbps, "cubic", 0)
+			change(&s, x)
+			e := s.evidence()
+			paced(20 * mbps)(e)
+			return e
+		}
+	}
+	reaches := func(s *scene, x float64) { s.goodput = unit.Rate(x) }
+	// So many packets are lost in the measured time, one after the other.
+	losing := func(packets int) func(events float64) *Evidence {
+		return func(events float64) *Evidence {
+			e := mid(20*mbps, "cubic", 0).evidence()
+			eachSample(&e.Transfer.Client, func(n int, s *bulk.TCPInfo) { s.TotalRetrans = uint32(max(0, n-20) * packets / 90) })
+			e.Transfer.Client.Measured = map[string]int64{"TcpExt.TCPSackRecovery": int64(events)}
+			return e
+		}
+	}
+	bbr := pathScene{scene: mid(19.5*mbps, "bbr", 170), trials: map[TrialKind]scene{TrialStreams: mid(19.3*mbps, "bbr", 9).shared(4)}}
 	signs := []sign{
+		{"packets are lost one or two at a time", losing(10), 5, 6},
+		{"or more than five", losing(30), 6, 5},
+		{"the congestion window is used up in half of the samples, and packets are lost", func(x float64) *Evidence {
+			s := lossy
+			s.inflight = s.cwnd / 2
+			e := s.evidence()
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.Unacked = s.TCP.SndCwnd })
+		}, 50, 51},
+		{"packets are lost where the path is full at times", func(x float64) *Evidence {
+			e := lossy.evidence()
+			return portion(e, &e.Transfer.Client, 20, func(s *bulk.Sample) { s.TCP.DeliveryRate = uint64(x / 8) })
+		}, 80e6, 90e6},
+		{"paced it gets twice as much", func(x float64) *Evidence {
+			c := pathScene{scene: mid(5*mbps, "cubic", 250), trials: map[TrialKind]scene{
+				TrialPaced: mid(unit.Rate(x), "cubic", 250).paced(12.5 * mbps), TrialCongestion: mid(94*mbps, "bbr", 250)}}
+			return c.evidence()
+		}, 9.9e6, 10.1e6},
+		{"trains lose what a short queue does not take", func(x float64) *Evidence {
+			c := pathScene{scene: mid(5*mbps, "cubic", 250), change: trains(x), trials: map[TrialKind]scene{
+				TrialPaced: mid(12*mbps, "cubic", 0).paced(12.5 * mbps), TrialCongestion: mid(94*mbps, "bbr", 250)}}
+			return c.evidence()
+		}, 0.6, 0.61},
+		{"paced none is lost, which chance does once in a thousand times", func(x float64) *Evidence {
+			e := (&pathScene{scene: mid(5*mbps, "cubic", 0), change: trains(0.1), trials: map[TrialKind]scene{TrialPaced: mid(8*mbps, "cubic", 0).paced(12.5 * mbps)}}).evidence()
+			for i, r := range []*bulk.Result{e.Transfer, e.Trials[0].Result} {
+				eachSample(&r.Client, func(n int, s *bulk.TCPInfo) {
+					s.DataSegsOut = uint32(75 * n)
+					if n > 20 && i == 0 {
+						s.TotalRetrans = uint32(x)
+					}
+				})
+			}
+			return e
+		}, 9, 10},
+		{"trains lose so much that it is a queue and no bucket", func(x float64) *Evidence {
+			c := bbr
+			c.change = trains(x)
+			return c.evidence()
+		}, 0.6, 0.61},
+		{"nine tenths of the pace", paces(reaches), 18e6, 18.01e6},
+		{"just the pace", paces(reaches), 19e6, 19.01e6},
+		{"data waits for its turn, but not for nine tenths of the time", paces(func(s *scene, x float64) { s.idle = x }), 0.1, 0.09},
+		{"nothing waits for its turn in half of the samples", func(x float64) *Evidence {
+			s := mid(20*mbps, "cubic", 0)
+			s.cwnd = 3 * s.cwnd
+			e := s.evidence()
+			paced(20 * mbps)(e)
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.NotsentBytes = 0 })
+		}, 50, 49},
+		{"a busy core beside a queue", with(scene{goodput: 93 * mbps, rtt: 80 * ms, minRTT: 40 * ms, assumed: true, notsent: true}, func(s *scene, x float64) { s.busyCore = x }), 0.9, 0.89},
+		{"most of what the receiver can hold is unread", with(scene{goodput: 50 * mbps, rtt: 10 * ms, window: 30_000, inflight: 29_000, rwnd: 0.95, recvBuf: 6 << 20, notsent: true}, func(s *scene, x float64) { s.unread = int(x) }), 70_000, 70_001},
+		{"in four samples of five all was on its way, and there was room for more", func(x float64) *Evidence {
+			e := scene{goodput: 20 * mbps, rtt: 10 * ms, notsent: true, cwnd: 100000, window: 200000}.evidence()
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.NotsentBytes = 0 })
+		}, 80, 81},
+		{"more than just the pace", paces(reaches), 20.4e6, 20.39e6},
+		{"the receiver's window held it for half of the time, beside a pace", paces(func(s *scene, x float64) { s.rwnd = x }), 0.5, 0.51},
+		{"the send buffer did", paces(func(s *scene, x float64) { s.sndbuf = x }), 0.5, 0.51},
 		{"the kernel's clock shows the window for most of the time", with(windowed, func(s *scene, x float64) { s.rwnd = x }), 0.8, 0.81},
 		{"the application reads at once", with(windowed, func(s *scene, x float64) { s.window, s.unread = 45_000, int(x) }), 5000, 4999},
 		{"a window that is known, and makes another rate", func(x float64) *Evidence {

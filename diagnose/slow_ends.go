@@ -85,7 +85,7 @@ func (v *view) unfilled() float64 {
 	most, never := v.sendMax().bytes, v.Passing != nil && v.sndbuf < clockRan
 	return v.samples(func(s *bulk.Sample) bool {
 		return !recovering(s) && s.TCP.NotsentBytes < s.TCP.SndMSS && float64(sent(s)) < full*room(s) && s.Mem.SendBuf > 0 &&
-			(never || s.Mem.SendQueued < s.Mem.SendBuf/2 || most > 0 && float64(s.Mem.SendBuf) < full*float64(most))
+			(never || s.Mem.SendQueued < s.Mem.SendBuf/2 || float64(s.Mem.SendBuf) < full*float64(most))
 	})
 }
 

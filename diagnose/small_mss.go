@@ -16,7 +16,7 @@ const smallShare = 0.6
 // smallMSS: packets are far smaller than the path would carry.
 func smallMSS(v *view) *Finding {
 	mss, headers, largest := v.mss(), v.headers(), v.largest()
-	if mss <= 0 || largest <= 0 || mss+headers > smallShare*largest || v.Transfer.Spec.MSS > 0 {
+	if mss <= 0 || mss+headers > smallShare*largest || v.Transfer.Spec.MSS > 0 {
 		return nil
 	}
 	possible := largest - headers

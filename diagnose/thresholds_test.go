@@ -95,6 +95,11 @@ func TestReceiverBufferEdges(t *testing.T) {
 		}, 9, 8},
 		{"half of what it holds is unread", with(base, func(s *scene, x float64) { s.unread = int(x) }), 43690, 43691},
 		{"nine tenths of the buffer's maximum", with(base, func(s *scene, x float64) { s.recvBuf = int(x) }), 78642, 78641},
+		{"its size is not known", func(x float64) *Evidence {
+			e := base.evidence()
+			e.Transfer.Server.Streams[0].RecvBuf = int(x)
+			return portion(e, &e.Transfer.Server, 100, func(s *bulk.Sample) { s.Mem.RecvBuf = int(x) })
+		}, 0, 40_000},
 		{"its limit is not known, and it grows by a twentieth", with(alone, func(s *scene, x float64) { s.windowGrowth = x }), 1.05, 1.4},
 		{"it would fill the path without its queue", with(base, func(s *scene, x float64) {
 			s.capacity, s.minRTT = 10*mbps, time.Duration(x)
@@ -125,6 +130,8 @@ func TestWindowScaleEdges(t *testing.T) {
 
 func TestSenderBufferEdges(t *testing.T) {
 	base := scene{goodput: 186 * mbps, rtt: 150 * ms, sndbuf: 0.7, sendBuf: 4194304, recvBuf: 33554432}
+	fits := base // windows that are hardly larger than the buffer
+	fits.cwnd, fits.window, fits.notsent, fits.lossEvery = 4_500_000, 4_500_000, true, 5000
 	changed := func(hundredths float64, change func(*bulk.Sample)) *Evidence {
 		e := base.evidence()
 		return portion(e, &e.Transfer.Client, hundredths, change)
@@ -147,6 +154,17 @@ func TestSenderBufferEdges(t *testing.T) {
 			s.streams, s.sendBuf, s.wmem = 4, 1<<20, "4096 16384 1048576"
 			s.capacity, s.minRTT = 250*mbps, time.Duration(x)
 		}), 129 * 1e6, 128 * 1e6},
+		{"half of the time, by the kernel's clock", with(fits, func(s *scene, x float64) { s.sndbuf = x }), 0.5, 0.49},
+		{"a fifth of it, where windows have outgrown the buffer", with(base, func(s *scene, x float64) { s.sndbuf, s.notsent = x, true }), 0.21, 0.2},
+		{"the congestion window was used up in half of the samples, with loss", func(x float64) *Evidence {
+			e := fits.evidence()
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.TCP.Unacked = s.TCP.SndCwnd })
+		}, 50, 51},
+		{"it was in all, and had outgrown the buffer in half of them", func(x float64) *Evidence {
+			e := fits.evidence()
+			portion(e, &e.Transfer.Client, 100, func(s *bulk.Sample) { s.TCP.Unacked, s.TCP.SndWnd = s.TCP.SndCwnd, 2*s.TCP.SndWnd })
+			return portion(e, &e.Transfer.Client, x, func(s *bulk.Sample) { s.Mem.SendBuf = 3_900_000 })
+		}, 50, 49},
 		{"a congestion window stands still, and the buffer allows as much", with(scene{goodput: 20 * mbps, rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 100_000, inflight: 99_000, window: 900_000}, func(s *scene, x float64) {
 			s.sendBuf, s.wmem = int(x), fmt.Sprint("4096 4096 ", int(x))
 		}), 200_000, 50_000},
@@ -173,6 +191,42 @@ func TestSenderBufferEdges(t *testing.T) {
 		if held, stuck := held(c.change).sendHeld(); stuck != c.stuck || stuck && held < 0.9 {
 			t.Errorf("%s: stuck %v, held %v", name, stuck, held)
 		}
+	}
+}
+
+// What shows that the send buffer is what holds a congestion window.
+func TestStuck(t *testing.T) {
+	stands := scene{goodput: 20 * mbps, rtt: 40 * ms, capacity: 100 * mbps, notsent: true, cwnd: 100_000, inflight: 50_000, window: 900_000}
+	full := func(s *bulk.Sample) { s.TCP.Unacked = s.TCP.SndCwnd }
+	repairing := func(s *bulk.Sample) { s.TCP.CAState = 3 }
+	for _, c := range []struct {
+		name       string
+		hundredths float64
+		change     func(*bulk.Sample)
+		tooBig     int64 // times that the buffer was too small to repair a loss
+		stuck      bool
+	}{
+		{"full in half of the samples", 50, full, 0, false},
+		{"in more", 51, full, 0, true},
+		{"at a loss for half of the time, the buffer too small for it", 50, repairing, 1, false},
+		{"for more", 51, repairing, 1, true},
+		{"for more, and there is room", 51, repairing, 0, false},
+		{"too small once", 0, repairing, 1, false},
+	} {
+		e := stands.evidence()
+		portion(e, &e.Transfer.Client, c.hundredths, c.change)
+		e.Transfer.Client.Counters = map[string]int64{"TcpExt.TCPWqueueTooBig": c.tooBig}
+		if held, stuck := newView(e).sendHeld(); stuck != c.stuck || stuck && held != c.hundredths/100 {
+			t.Errorf("%s: stuck %v, held %v", c.name, stuck, held)
+		}
+	}
+	e := passingScene{goodput: 20 * mbps, cwnd: 100 * 1448, inflight: 100 * 1448}.evidence()
+	if _, stuck := newView(e).sendHeld(); !stuck {
+		t.Error("a running flow is not stuck")
+	}
+	eachSample(&e.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.BytesAcked = 0 })
+	if _, stuck := newView(e).sendHeld(); stuck {
+		t.Error("a flow that moves nothing is held by its buffer")
 	}
 }
 
@@ -241,6 +295,12 @@ func TestSmallMSSEdges(t *testing.T) {
 			e.Transfer.Spec.MSS = int(x)
 			return e
 		}, 0, 536},
+		{"segments have a size", func(x float64) *Evidence { return segments(x, 1500) }, 500, 0},
+		{"the kernel knows of a path that was not probed", func(x float64) *Evidence {
+			e := segments(500, 0)
+			eachSample(&e.Transfer.Client, func(_ int, s *bulk.TCPInfo) { s.PMTU = uint32(x) })
+			return e
+		}, 1500, 0},
 		{"the largest packet is not known", func(x float64) *Evidence { return segments(500, x) }, 1500, 0},
 		{"the kernel knows of a smaller one", func(x float64) *Evidence {
 			e := segments(500, 1500)
@@ -294,7 +354,17 @@ func TestPacingCapEdges(t *testing.T) {
 	checkEdges(t, PacingCap, []edge{
 		{"85 % of the pace", func(x float64) *Evidence { return paced(x, 20e6) }, 17e6, 16.99e6},
 		{"a tenth more than the pace", func(x float64) *Evidence { return paced(x, 20e6) }, 22e6, 22.01e6},
-		{"no pace, as kernels before 4.20 say it", func(x float64) *Evidence { return paced(20e6, x) }, 20e6, 8 * math.MaxUint32},
+		{"no pace, as kernels before 4.20 say it", func(x float64) *Evidence { return paced(34.3e9, x) }, 34.3e9, 8 * math.MaxUint32},
+		{"another stream has none", func(x float64) *Evidence {
+			e := mid(10*mbps, "cubic", 0).shared(2).evidence()
+			for i, pace := range []float64{10e6, x} {
+				samples := e.Transfer.Client.Streams[i].Samples
+				for n := range samples {
+					samples[n].TCP.MaxPacingRate = uint64(pace / 8)
+				}
+			}
+			return e
+		}, 8000, 0},
 		{"no pace at all", func(x float64) *Evidence { return paced(20e6, x) }, 20e6, 0},
 		{"the path is narrower", func(x float64) *Evidence {
 			e := paced(20e6, 21e6)
@@ -336,6 +406,12 @@ func TestShortTransferEdges(t *testing.T) {
 	checkEdges(t, ShortTransfer, []edge{
 		{"nothing may be lost", with(base, func(s *scene, x float64) { s.lossEvery = int(x) }), 0, 100},
 		{"the send buffer held it for half of the time", with(base, func(s *scene, x float64) { s.sndbuf = x }), 0.5, 0.51},
+		{"the receiver's window held it for half of the time, and does not grow", func(x float64) *Evidence {
+			s := base
+			s.windowGrowth, s.rwnd = 0, x
+			e := s.evidence()
+			return portion(e, &e.Transfer.Client, 100, func(s *bulk.Sample) { s.TCP.Unacked = s.TCP.SndCwnd })
+		}, 0.5, 0.51},
 		{"its windows grow", with(base, func(s *scene, x float64) { s.windowGrowth = x }), 1.5, 1.1},
 		{"the congestion window is used up in half of the samples", func(x float64) *Evidence {
 			s := base
@@ -399,6 +475,21 @@ func TestReversePathEdges(t *testing.T) {
 		{"or one in twenty is lost", func(x float64) *Evidence { return back(500e3, 40*ms, 100, x) }, 94, 96},
 		{"half of them are lost", func(x float64) *Evidence { return back(100e6, 40*ms, 100, x) }, 49, 50},
 	})
+}
+
+// Acknowledgements are lost where both ends count them.
+func TestAcksLost(t *testing.T) {
+	for _, c := range []struct {
+		went, came uint32
+		want       float64
+	}{{100, 25, 0.75}, {100, 100, 0}, {100, 110, 0}, {100, 0, 0}, {0, 100, 0}, {0, 0, 0}} {
+		e := mid(20*mbps, "cubic", 0).evidence()
+		eachSample(&e.Transfer.Server, func(n int, s *bulk.TCPInfo) { s.SegsOut = uint32(n) * c.went })
+		eachSample(&e.Transfer.Client, func(n int, s *bulk.TCPInfo) { s.SegsIn = uint32(n) * c.came })
+		if got := newView(e).acksLost(); got != c.want {
+			t.Errorf("of %d acknowledgements %d came: %v lost", c.went, c.came, got)
+		}
+	}
 }
 
 func TestReorderingEdges(t *testing.T) {
@@ -486,9 +577,85 @@ func TestCPUEdges(t *testing.T) {
 	})
 }
 
+// When pacing is said to have spared a transfer its losses. So many segments are sent,
+// unpaced 8192, and sent again, in so many events.
+func TestWhenPaced(t *testing.T) {
+	type lost struct{ events, resent, sent uint32 }
+	set := func(r *bulk.Result, l lost) {
+		eachSample(&r.Client, func(_ int, s *bulk.TCPInfo) { s.TotalRetrans, s.DataSegsOut = l.resent, l.sent })
+		r.Client.Counters = map[string]int64{"TcpExt.TCPSackRecovery": int64(l.events)}
+	}
+	for _, c := range []struct {
+		name          string
+		before, paced lost
+		trains        float64 // share of short trains of packets that is lost
+		fewer         bool
+	}{
+		{"none of three", lost{3, 3, 8192}, lost{0, 0, 8192}, 0, true},
+		{"none of two may be chance", lost{2, 2, 8192}, lost{0, 0, 8192}, 0, false},
+		{"unless trains lose packets, too", lost{2, 2, 8192}, lost{0, 0, 8192}, 0.1, true},
+		{"one of two is not fewer by far", lost{2, 2, 8192}, lost{1, 1, 8192}, 0.1, false},
+		{"one of four is", lost{4, 4, 8192}, lost{1, 1, 8192}, 0, true},
+		{"as many of twice as much: one of four", lost{2, 2, 8192}, lost{1, 1, 16384}, 0, true},
+		{"as often, but one packet instead of twenty", lost{2, 20, 8192}, lost{1, 1, 8192}, 0, true},
+		{"of nineteen", lost{2, 19, 8192}, lost{1, 1, 8192}, 0, false},
+		{"one of twenty, and half as much was sent", lost{2, 20, 8192}, lost{1, 1, 4096}, 0, false},
+		{"none of 25 packets, in two events", lost{2, 25, 8192}, lost{0, 0, 8192}, 0, false},
+	} {
+		e := (&pathScene{scene: mid(5*mbps, "cubic", 0), change: trains(c.trains), trials: map[TrialKind]scene{TrialPaced: mid(6*mbps, "cubic", 0).paced(12.5 * mbps)}}).evidence()
+		set(e.Transfer, c.before)
+		set(e.Trials[0].Result, c.paced)
+		v := newView(e)
+		if got := v.whenPaced(); got.fewer != c.fewer {
+			t.Errorf("%s: fewer %v (%+v)", c.name, got.fewer, got)
+		}
+	}
+	for every, want := range map[int]bool{400: true, 600: false} { // half as often as one in 250 is one in 500
+		c := pathScene{scene: mid(5*mbps, "cubic", 250), trials: map[TrialKind]scene{TrialPaced: mid(5*mbps, "cubic", every)}}
+		if p := newView(c.evidence()).whenPaced(); p.asLossy != want {
+			t.Errorf("one packet in 250 is lost, paced one in %d: as lossy %v", every, p.asLossy)
+		}
+	}
+	// The pace is that of each connection.
+	trial := mid(11*mbps, "cubic", 0).shared(4).paced(12.5 * mbps / 4)
+	e := (&pathScene{scene: mid(5*mbps, "cubic", 250), trials: map[TrialKind]scene{TrialPaced: trial}}).evidence()
+	if p := newView(e).whenPaced(); !p.atPace || !p.more {
+		t.Errorf("four connections keep up with 12.5 Mb/s together: %+v", p)
+	}
+}
+
+func TestShallowQueueEdges(t *testing.T) {
+	base, fewer := mid(5*mbps, "cubic", 250), mid(12*mbps, "cubic", 0).paced(12.5*mbps)
+	checkEdges(t, ShallowQueue, []edge{
+		{"BBR gets four times as much and not all, and trains lose too much for a bucket", func(x float64) *Evidence {
+			c := pathScene{scene: base, change: trains(x), trials: map[TrialKind]scene{TrialPaced: fewer, TrialCongestion: mid(20*mbps, "bbr", 100)}}
+			return c.evidence()
+		}, 0.6, 0.59},
+	})
+}
+
+func TestPolicerEdges(t *testing.T) {
+	bucket := func(lost float64, tried map[TrialKind]scene) *Evidence {
+		c := pathScene{scene: mid(18*mbps, "cubic", 0), change: trains(lost), trials: tried}
+		return c.evidence()
+	}
+	checkEdges(t, Policer, []edge{
+		{"a fifth of each train is lost, where nothing else is", func(x float64) *Evidence {
+			return bucket(x, map[TrialKind]scene{TrialCongestion: mid(19.5*mbps, "bbr", 0), TrialStreams: mid(19*mbps, "cubic", 0).shared(4)})
+		}, 0.2, 0.19},
+		{"or more than that, where trials differ", func(x float64) *Evidence {
+			return bucket(x, map[TrialKind]scene{TrialCongestion: mid(30*mbps, "bbr", 15), TrialStreams: mid(19*mbps, "cubic", 80).shared(4)})
+		}, 0.21, 0.2},
+	})
+}
+
 func TestRandomLossEdges(t *testing.T) {
 	base := mid(20*mbps, "cubic", 2000)
 	checkEdges(t, RandomLoss, []edge{
+		{"with BBR the queue goes: round trips were not twice as long", func(x float64) *Evidence {
+			c := pathScene{scene: base.queueing(time.Duration(x)), trials: map[TrialKind]scene{TrialCongestion: mid(90*mbps, "bbr", 100)}}
+			return c.evidence()
+		}, 79e6, 80e6},
 		{"something was lost", with(base, func(s *scene, x float64) { s.lossEvery = int(x) }), 2000, 0},
 		{"a buffer held it for half of the time", with(base, func(s *scene, x float64) { s.sndbuf = x }), 0.49, 0.5},
 		{"data waits for nine tenths of the time", with(base, func(s *scene, x float64) { s.idle = x }), 0.09, 0.1},
@@ -533,6 +700,10 @@ func TestSharedFigures(t *testing.T) {
 	if known := newView(scene{goodput: 20 * mbps, rtt: ms, lowerBound: true, capacity: 100 * mbps}.evidence()).floor(); math.Abs(float64(known)/(97e6*1448/1500)-1) > 1e-6 {
 		t.Errorf("a lower bound of 97 Mb/s carries at least %v", known)
 	}
+	beyond := scene{goodput: 20 * mbps, rtt: ms, lowerBound: true}.evidence()
+	if beyond.Path.Forward.Capacity.Low = path.Fastest; newView(beyond).floor() != 0 {
+		t.Error("what is faster than any link is taken for a lower bound")
+	}
 	for _, c := range []struct {
 		spoil func(*Evidence)
 		want  bool
@@ -549,5 +720,19 @@ func TestSharedFigures(t *testing.T) {
 		if _, known := newView(e).pathLimit(); known != c.want {
 			t.Errorf("%+v: known %v, want %v", e.Path, known, c.want)
 		}
+	}
+}
+
+// On a slow link a burst of six packets takes its time, without that being a queue: 72 ms
+// at 1 Mb/s.
+func TestQueuedOnASlowLink(t *testing.T) {
+	v := newView(scene{goodput: 0.5 * mbps, rtt: 100 * ms, capacity: mbps, cwnd: 100_000, inflight: 20_000, notsent: true}.evidence())
+	for rtt, want := range map[time.Duration]bool{171 * ms: false, 173 * ms: true} {
+		if got := v.queued(rtt); got != want {
+			t.Errorf("a round trip of %v: queued %v", rtt, got)
+		}
+	}
+	if newView(&Evidence{Transfer: &bulk.Result{}}).queued(time.Second) {
+		t.Error("nothing is known of a round trip without a queue")
 	}
 }

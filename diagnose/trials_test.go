@@ -174,6 +174,7 @@ func TestLossWithoutQueue(t *testing.T) {
 		{name: "others share what it gets in another way: a queue, and no bucket", scene: base,
 			trials: map[TrialKind]scene{TrialPaced: same, TrialCongestion: mid(22*mbps, "bbr", 50).queueing(60 * ms), TrialStreams: mid(20*mbps, "cubic", 250).shared(4)}, want: RandomLoss, sure: 0.9, never: Policer},
 		{name: "packets overtake each other and are sent again unnecessarily", scene: base, change: overtaking(18), want: Reordering, sure: 0.9, next: TrialCongestion},
+		{name: "they overtake each other, which BBR minds less", scene: base, change: overtaking(18), trials: map[TrialKind]scene{TrialCongestion: fast, TrialPaced: same}, want: Reordering, sure: 0.9},
 		{name: "they overtake each other and the path is full: jitter", scene: mid(95*mbps, "cubic", 0), change: overtaking(0), want: Healthy, sure: 0.85},
 		{name: "the path duplicates packets, and loses some at random", scene: base, change: func(e *Evidence) { setCounter(e, "TcpExt.TCPDSACKRecv", 5000) },
 			trials: map[TrialKind]scene{TrialPaced: same, TrialCongestion: fast}, want: RandomLoss, sure: 0.9},
@@ -210,6 +211,11 @@ func TestQueue(t *testing.T) {
 			e.Path.Reverse.Capacity.Rate = 50 * mbps
 			eachSample(&e.Transfer.Client, func(n int, t *bulk.TCPInfo) { t.SegsIn = uint32(20 * n) })
 		}, want: ReversePath, sure: 0.75},
+		{name: "most acknowledgements are lost, and what the way back carries is not known", scene: mid(20*mbps, "cubic", 0), change: func(e *Evidence) {
+			acks(e)
+			e.Path.Reverse.Capacity.Assumed = true
+			eachSample(&e.Transfer.Client, func(n int, t *bulk.TCPInfo) { t.SegsIn = uint32(20 * n) })
+		}, want: ReversePath, sure: 0.5},
 		{name: "full, and the queue doubles the round trip", scene: mid(95*mbps, "cubic", 20000).queueing(75 * ms), want: Healthy, sure: 0.9},
 		{name: "full, and a round trip takes six times as long", scene: mid(95*mbps, "reno", 20000).queueing(240 * ms), want: Bufferbloat, sure: 0.9},
 		{name: "it looked as if it might get long, and Reno's slow start finds the end", scene: mid(95*mbps, "cubic", 0).queueing(70 * ms),
@@ -270,6 +276,7 @@ func TestPacketSizes(t *testing.T) {
 	small.spec.MSS = 1340
 	checkPathScenes(t, []pathScene{
 		{name: "segments of 536 bytes where 1448 would pass", scene: mid(88*mbps, "cubic", 0), change: size(524, 1500, path.MTU{Bytes: 1500, Link: 1500}), want: SmallMSS, sure: 0.9},
+		{name: "the same with loss: larger segments grow the window faster", scene: mid(3*mbps, "cubic", 250), change: size(524, 1500, path.MTU{Bytes: 1500, Link: 1500}), want: RandomLoss, sure: 0.9, next: TrialPaced},
 		{name: "that was asked for", scene: withMSS(mid(88*mbps, "cubic", 0), 536), change: size(524, 1500, path.MTU{Bytes: 1500, Link: 1500}), want: Healthy, sure: 0.85},
 		{name: "a tunnel takes 100 bytes of each packet", scene: full, change: size(1348, 1400, told), want: Healthy, sure: 0.85},
 		{name: "a link of 9000 bytes, a path of 1500", scene: full, change: size(1448, 1500, path.MTU{Bytes: 1500, Link: 9000}), want: Healthy, sure: 0.85},

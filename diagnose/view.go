@@ -85,7 +85,7 @@ func (v *view) roundTrips() (median, least time.Duration) {
 			if rtt > 0 {
 				all = append(all, float64(rtt))
 			}
-			if s.TCP.MinRTT > 0 && s.TCP.MinRTT != math.MaxUint32 { // MaxUint32: the kernel has none yet
+			if s.TCP.MinRTT > 0 { // the kernel that has none yet says 2^32-1
 				lowest = min(lowest, float64(s.TCP.MinRTT))
 			}
 		}
@@ -98,9 +98,10 @@ func (v *view) roundTrips() (median, least time.Duration) {
 		if median == 0 {
 			median = v.Path.RTT.Median
 		}
-		if least == 0 || v.Path.RTT.Min < least {
+		if least == 0 {
 			least = v.Path.RTT.Min
 		}
+		least = min(least, v.Path.RTT.Min)
 	}
 	return median, least
 }

@@ -36,7 +36,7 @@ func (v *view) moves() (m moves) {
 	m.shut = v.samples(func(s *bulk.Sample) bool { return s.TCP.SndWnd < s.TCP.SndMSS })
 	m.steady = low >= high-step && median >= widest-step
 	m.shrunk = median < 0.5*widest
-	m.late = !m.steady && v.minRTT > 0 && v.rtt > v.minRTT+max(time.Millisecond, v.minRTT/20)
+	m.late = !m.steady && v.rtt > v.minRTT+max(time.Millisecond, v.minRTT/20)
 	return m
 }
 
