@@ -183,6 +183,11 @@ func TestWindowScaleBlame(t *testing.T) {
 			t.Errorf("%s: %s: %q does not mention %q", c.name, v.Cause, v.Action, c.want)
 		}
 	}
+	e := base.evidence()
+	e.ReceiverHost = nil
+	if v := Diagnose(e).Verdict; !strings.Contains(v.Action, "on both ends") {
+		t.Errorf("the receiver does not tell: %s", v.Action)
+	}
 }
 
 func TestNothingMeasured(t *testing.T) {
@@ -195,7 +200,7 @@ func TestNothingMeasured(t *testing.T) {
 		"nothing": nil, "no transfer": {}, "no streams": {Direction: bulk.Forward, Transfer: &bulk.Result{}}, "died": died, "no round trip": untimed,
 	} {
 		d := Diagnose(e)
-		if d.Verdict.Cause != Unknown || d.Verdict.Confidence != 0 || len(d.Findings) != 0 {
+		if d.Verdict.Cause != Unknown || d.Verdict.Confidence != 0 || len(d.Findings) != 0 || !strings.Contains(d.Verdict.Says, "left no evidence") {
 			t.Errorf("%s: %+v", name, d)
 		}
 		if wrong := sound(e, &d); wrong != "" {

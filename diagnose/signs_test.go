@@ -132,6 +132,7 @@ func TestSigns(t *testing.T) {
 		}, 0, 20_000},
 		{"the receiver's window is used up, whatever bounds it", with(windowed, func(s *scene, x float64) { s.rwnd = x }), 0.5, 0.51},
 		{"the send buffer held it for a fifth of the time", with(buffered, func(s *scene, x float64) { s.sndbuf = x }), 0.2, 0.21},
+		{"the application reads at once, and the window's scale is small", with(scene{goodput: 6.7 * mbps, rtt: 150 * ms, window: 126_000, inflight: 40000, cwnd: 200000, rwnd: 0.97, recvBuf: 1 << 20, shift: 1, notsent: true}, func(s *scene, x float64) { s.unread = int(x) }), 14_000, 13_999},
 		{"four fifths of the samples have all on its way", func(x float64) *Evidence {
 			s := buffered
 			s.notsent = true

@@ -117,6 +117,7 @@ func TestWindowScaleEdges(t *testing.T) {
 		{"half of the time", with(base, func(s *scene, x float64) { s.rwnd = x }), 0.5, 0.4999},
 		{"nine tenths of the largest window", with(base, func(s *scene, x float64) { s.window = unit.Size(x) }), 58982, 58981},
 		{"half of what it holds is unread", with(base, func(s *scene, x float64) { s.unread = int(x) }), 65535, 65537},
+		{"nine tenths for each of two streams", with(base, func(s *scene, x float64) { s.streams, s.window = 2, unit.Size(x) }), 58982, 58981},
 		{"the buffer would offer half as much again", with(base, func(s *scene, x float64) {
 			s.recvBuf, s.rmem = int(x), "4096 1000 1000"
 		}), 196_608, 196_604},
@@ -544,6 +545,11 @@ func TestCPUEdges(t *testing.T) {
 		{"nine tenths of its quota", func(x float64) *Evidence { return sends(x, 0.5, 0.5, 100) }, 0.45, 0.449},
 		{"held back for a tenth of the time", func(x float64) *Evidence { return sends(0.5, 0.5, x, 100) }, 0.1, 0.099},
 		{"nine tenths of a core", func(x float64) *Evidence { return sends(x, 0, 0, 100) }, 0.9, 0.899},
+		{"its streams are known", func(x float64) *Evidence {
+			e := sends(1, 0, 0, 100)
+			e.Transfer.Client.Streams = e.Transfer.Client.Streams[:int(x)]
+			return e
+		}, 1, 0},
 		{"but for a window that held it for half of the time", func(x float64) *Evidence {
 			s := mid(20*mbps, "cubic", 0)
 			s.cwnd, s.window, s.rwnd = 1<<20, 1<<20, x
@@ -567,12 +573,6 @@ func TestCPUEdges(t *testing.T) {
 			e.Transfer.Server.CPU.Elapsed = time.Duration(x)
 			return e
 		}, 10e9, 0},
-		{"its streams are known", func(x float64) *Evidence {
-			e := receives(1, 0.5, 0, 100)
-			e.Transfer.Server.Counters = map[string]int64{"TcpExt.TCPBacklogDrop": 3}
-			e.Transfer.Server.Streams = e.Transfer.Server.Streams[:int(x)]
-			return e
-		}, 1, 0},
 		{"three tenths of the time it waited", func(x float64) *Evidence { return receives(1, 0.5, 0, x) }, 31, 30},
 	})
 }

@@ -359,8 +359,7 @@ func TestSlowRounds(t *testing.T) {
 		{"of three times the least", 1400 * ms, 1400 * ms / 3, 20 * mbps, true},
 		{"of less than that", 1400 * ms, 470 * ms, 20 * mbps, false},
 		{"nine of them", 1100 * ms, 300 * ms, 20 * mbps, false},
-		{"three times the least and no more", 1200 * ms, 400 * ms, 20 * mbps, false},
-		{"eight of them", 1250 * ms, 400 * ms, 20 * mbps, false},
+		{"three times the least and no more", 1350 * ms, 450 * ms, 20 * mbps, false},
 		{"the path is full", 1400 * ms, 400 * ms, 95 * mbps, false},
 	} {
 		s := mid(c.goodput, "cubic", 0)
@@ -368,6 +367,15 @@ func TestSlowRounds(t *testing.T) {
 		if got := newView(s.evidence()).slowRounds(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+	v := newView(mid(20*mbps, "cubic", 0).evidence())
+	v.rtt = v.senders[0].elapsed() / 8
+	v.minRTT = v.rtt / 4
+	if v.slowRounds() {
+		t.Error("eight round trips are too few")
+	}
+	if v.rtt++; !v.slowRounds() {
+		t.Error("less than eight round trips are enough")
 	}
 	if newView(&Evidence{}).slowRounds() {
 		t.Error("nothing was transferred")
