@@ -41,6 +41,8 @@ func TestNFS(t *testing.T) {
 		"a path of 36 requests":             {with("6.18", session, "64"), unit.Gbps, 0, nil, ""},
 		"a path of 358":                     {with("6.18", session, "64"), 10 * unit.Gbps, 0, []string{session + " = 512"}, "less room"},
 		"slots below what the kernel has":   {with("6.18", session, "16"), 10 * unit.Gbps, 0, []string{session + " = 512"}, "less room"},
+		"just as many as the kernel has":    {with("6.18", session, "16"), 1789.5697 * unit.Mbps, 0, nil, ""},
+		"one more than the kernel has":      {with("6.18", session, "16"), 1815 * unit.Mbps, 0, []string{session + " = 128"}, "less room"},
 		"more than there can be":            {with("6.18", session, "64"), 100 * unit.Gbps, 0, []string{session + " = 1024"}, "less room"},
 		"a server of a thousand":            {of(with("6.18", threads, "8"), 0), unit.Gbps, 1000, []string{threads + " = 1024"}, "disks"},
 		"a server with little memory":       {of(with("6.18", threads, "8"), 1<<30), unit.Gbps, 1000, []string{threads + " = 32"}, "disks"},

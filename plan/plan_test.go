@@ -548,6 +548,15 @@ func TestHostOf(t *testing.T) {
 			t.Errorf("%+v: %+v", c.c, got)
 		}
 	}
+	// One that is both ends is the sender.
+	for h, want := range map[*host.Facts]Role{in.Sender: Sender, in.Receiver: Receiver} {
+		if got := in.roleOf(h); got != want {
+			t.Errorf("%s: %s, want %s", h.Name, got, want)
+		}
+		if got := (&Input{Sender: h, Receiver: h}).roleOf(h); got != Sender {
+			t.Errorf("%s is both ends: %s", h.Name, got)
+		}
+	}
 	for _, c := range []struct {
 		a, b Change
 		want bool

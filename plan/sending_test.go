@@ -106,11 +106,13 @@ func TestRoute(t *testing.T) {
 		{routes("198.18.0.0/15"), "host:5201", "198.18.0.0/15"},
 	} {
 		m := &maker{Input: Input{Direction: bulk.Forward}}
-		if c.to != "" {
-			m.Baseline = went("cubic", "", c.to) // the first stream does not say
-		}
-		if got := strings.TrimPrefix(m.route(c.h), "route.congctl@"); got != c.want {
-			t.Errorf("to %q: %q, want %q", c.to, got, c.want)
+		for _, streams := range [][]string{{c.to}, {"", c.to}} { // the first that says so counts
+			if c.to != "" {
+				m.Baseline = went("cubic", streams...)
+			}
+			if got := strings.TrimPrefix(m.route(c.h), "route.congctl@"); got != c.want {
+				t.Errorf("to %q: %q, want %q", streams, got, c.want)
+			}
 		}
 	}
 }
