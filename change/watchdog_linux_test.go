@@ -154,6 +154,59 @@ func TestWatchOnce(t *testing.T) {
 	}
 }
 
+// A watchdog that has nothing to do waits for nobody: its look takes no lock.
+func TestWatchOnceWithNothingToDo(t *testing.T) {
+	w := newWorld(t.TempDir())
+	m := w.manager(t)
+	id := begin(t, m, Setting{rmem, bigger})
+	set, err := m.Find(t.Context(), id)
+	must(t, err)
+	unlock, err := lock(t.Context(), w.dir, 0)
+	must(t, err)
+	defer unlock()
+	for _, tc := range []struct {
+		state State
+		owned bool
+		open  bool
+	}{{Live, false, true}, {Live, true, true}, {Planned, false, true}, {Applying, true, true}, {Confirmed, false, false}, {Reverted, false, false}} {
+		set.State = tc.state
+		must(t, (&ledger{Manager: m}).save(set))
+		var timed stopwatch
+		if open, err := m.watchOnce(id, "", !tc.owned, &timed); open != tc.open || err != nil {
+			t.Errorf("%s, owned %v: open %v (%v)", tc.state, tc.owned, open, err)
+		}
+	}
+}
+
+// A set that was renewed while its watchdog waited for the lock is left alone, also
+// one that its owner is about to apply.
+func TestWatchOnceOfARenewedSet(t *testing.T) {
+	for _, owned := range []bool{true, false} {
+		w := newWorld(t.TempDir())
+		m := w.manager(t)
+		id := begin(t, m, Setting{rmem, bigger})
+		set, err := m.Find(t.Context(), id)
+		must(t, err)
+		if owned {
+			set.State = Applying
+		}
+		must(t, (&ledger{Manager: m}).save(set))
+		looks := 0
+		m.now = func() time.Time {
+			if looks++; looks == 1 {
+				return w.now.Add(minute)
+			}
+			return w.now
+		}
+		var timed stopwatch
+		open, err := m.watchOnce(id, "", !owned, &timed)
+		if now, again := m.Find(t.Context(), id); !open || err != nil || again != nil || now.State != set.State {
+			t.Errorf("owned %v: open %v (%v), %+v (%v)", owned, open, err, now, again)
+		}
+		wantValue(t, w, rmem, bigger)
+	}
+}
+
 // A watchdog ends where its set's journal is gone, and stays where it only cannot be
 // read, or where the set cannot be reverted.
 func TestWatchOnceInTrouble(t *testing.T) {

@@ -439,7 +439,7 @@ func TestWhereASetIs(t *testing.T) {
 		if set := get(t, m, id); set.Elsewhere == tc.here {
 			t.Errorf("%s: elsewhere %v", tc.name, set.Elsewhere)
 		}
-		want := State(Confirmed)
+		want := Confirmed
 		if tc.booted && !tc.persist {
 			want = Reverted
 		}

@@ -156,7 +156,7 @@ func pilot(ctx context.Context, run runner, size, first int) (packets int, rate 
 		if rate > 0 {
 			next = max(lengthFor(rate, size), min(packets, int(rate.BytesIn(longEnough))/size))
 			steady := t.Early.Rate() <= rate*5/4 && t.Early.Time > 0
-			fell := before > 0 && rate < before*4/5
+			fell := rate < before*4/5
 			switch {
 			case !steady && (before == 0 || rate < before*0.95):
 				next = max(next, 2*packets)

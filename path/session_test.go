@@ -149,7 +149,6 @@ func TestMTUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	const vanish = "packets above %d bytes vanish without an ICMP error"
-	probed := func(bytes, link, kernel int) MTU { return probedMTU(bytes, link, kernel) }
 	for _, c := range []struct {
 		name             string
 		change           func(*pretender)
@@ -157,18 +156,18 @@ func TestMTUs(t *testing.T) {
 		answers          bool
 		err              error
 	}{
-		{"both ways", func(*pretender) {}, probed(1500, lo.link, lo.kernel), probed(1500, 1500, 1500), true, nil},
-		{"a black hole forward", func(p *pretender) { p.forward = 1417 }, probed(1417, lo.link, lo.kernel), probed(1500, 1500, 1500), true, nil},
-		{"a black hole back", func(p *pretender) { p.reverse = 1417 }, probed(1500, lo.link, lo.kernel),
+		{"both ways", func(*pretender) {}, probedMTU(1500, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
+		{"a black hole forward", func(p *pretender) { p.forward = 1417 }, probedMTU(1417, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
+		{"a black hole back", func(p *pretender) { p.reverse = 1417 }, probedMTU(1500, lo.link, lo.kernel),
 			MTU{Bytes: 1417, Link: 1500, Method: "udp probe", BlackHole: true, Note: fmt.Sprintf(vanish, 1417)}, true, nil},
-		{"jumbo frames back", func(p *pretender) { p.reverse, p.far.Link, p.far.Kernel = 9000, 9000, 9000 }, probed(1500, lo.link, lo.kernel), probed(9000, 9000, 9000), true, nil},
-		{"the far end cannot set DF", func(p *pretender) { p.s.ticket.DontFragment = false }, probed(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
-		{"nothing but the smallest forward", func(p *pretender) { p.forward = 68 }, probed(68, lo.link, lo.kernel), probed(1500, 1500, 1500), true, nil},
-		{"nothing back", func(p *pretender) { p.reverse = 0 }, probed(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
-		{"the first question is lost", func(p *pretender) { p.deaf = 2 }, probed(1500, lo.link, lo.kernel), probed(1500, 1500, 1500), true, nil},
+		{"jumbo frames back", func(p *pretender) { p.reverse, p.far.Link, p.far.Kernel = 9000, 9000, 9000 }, probedMTU(1500, lo.link, lo.kernel), probedMTU(9000, 9000, 9000), true, nil},
+		{"the far end cannot set DF", func(p *pretender) { p.s.ticket.DontFragment = false }, probedMTU(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
+		{"nothing but the smallest forward", func(p *pretender) { p.forward = 68 }, probedMTU(68, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
+		{"nothing back", func(p *pretender) { p.reverse = 0 }, probedMTU(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
+		{"the first question is lost", func(p *pretender) { p.deaf = 2 }, probedMTU(1500, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
 		{"nobody answers", func(p *pretender) { p.forward = 0 }, before.Forward.MTU, before.Reverse.MTU, false, nil},
 		{"the helper fails at first", func(p *pretender) { p.fails = 1 }, before.Forward.MTU, before.Reverse.MTU, false, errFar},
-		{"the helper fails in the end", func(p *pretender) { p.fails = 2 }, probed(1500, lo.link, lo.kernel), before.Reverse.MTU, false, errFar},
+		{"the helper fails in the end", func(p *pretender) { p.fails = 2 }, probedMTU(1500, lo.link, lo.kernel), before.Reverse.MTU, false, errFar},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -83,7 +83,7 @@ func readOn(ctx context.Context, read func() error) error {
 		err := read()
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // that is why the read failed
 		case err == nil:
 			failures = 0
 		case errors.Is(err, net.ErrClosed) || failures == 100:

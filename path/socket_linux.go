@@ -191,14 +191,14 @@ func (o *outgoing) flush(send func(b, control []byte) error) (done bool, err err
 		switch {
 		case e == nil:
 			o.datagrams, o.retried = o.datagrams[n:], false
-		case e == unix.EAGAIN:
+		case errors.Is(e, unix.EAGAIN):
 			o.stopped = time.Now()
 			return false, nil
-		case e == unix.ENOBUFS:
+		case errors.Is(e, unix.ENOBUFS):
 			pause := time.Now()
 			time.Sleep(200 * time.Microsecond)
 			o.waited += time.Since(pause)
-		case e == unix.EINTR:
+		case errors.Is(e, unix.EINTR):
 		case !o.retried: // an ICMP error about an earlier packet is reported once
 			o.retried = true
 		case control != nil: // EIO, EINVAL: the device cannot segment
