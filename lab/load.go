@@ -52,10 +52,13 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", file, unreadable(err))
 	}
-	if len(document.Docs) != 1 || document.Docs[0].Body == nil {
+	var root ast.Node
+	if len(document.Docs) == 1 {
+		root = document.Docs[0].Body
+	}
+	if _, null := root.(*ast.NullNode); root == nil || null {
 		return nil, fmt.Errorf("%s:1:1: not a scenario: expected one YAML document with name and path", file)
 	}
-	root := document.Docs[0].Body
 	if alias := findAlias(root); alias != nil {
 		return nil, fmt.Errorf("%s:%w", file, schema.Place(alias, errors.New("anchors and aliases are not part of the format: write the value out")))
 	}

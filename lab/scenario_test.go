@@ -144,6 +144,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("name: x\npath: {a_to_b: {rate: 1gbit, loss: {model: gilbert, p: 1%, r: 2%}}}\ntraffic: [{from: a, to: b, flows: 1}]\n"))
 	f.Add([]byte("name: x\npath: {a_to_b: {rate: 1gbit, outage: {every: 1h, for: 1s}, strip: [sack], black_hole_above: 1400}}\n"))
+	f.Add([]byte("~"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Parse("fuzz.yaml", data)
 		if err != nil {

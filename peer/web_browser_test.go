@@ -107,9 +107,10 @@ func TestBrowser(t *testing.T) {
 				"server's kernel":       8 * max(theirs.TCPInfo.BytesAcked, theirs.TCPInfo.BytesReceived) / theirs.TCPInfo.ElapsedTime,
 			} {
 				// What waits in the buffers of browser and kernel, some megabytes,
-				// one end counts and the other does not.
+				// one end counts and the other does not. A browser whose processor is
+				// busy begins late, and sends its last message early.
 				buffers := 8 * 8e6 / browsed.Seconds() / 1e6
-				if math.Abs(rate-want) > 0.05*want+buffers || want <= 0 {
+				if math.Abs(rate-want) > want/4+buffers || want <= 0 {
 					t.Errorf("%s rate is %.0f Mb/s, the far end counted %.0f Mb/s", whose, rate, want)
 				}
 			}
