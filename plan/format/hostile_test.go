@@ -27,7 +27,7 @@ func uncommented(f File) string {
 // attacks are texts that mean something to one of the formats' readers.
 var attacks = []string{
 	"$(touch /tmp/x) `touch /tmp/x`", "a\nreboot\n", "a\r\nformat c:\r\n", "--> <evil/> <!--", "{{ lookup('pipe', 'id') }}", "*/ end", "' \" ''", "%~1 & del *", "${builtins.currentTime}",
-	"’; Remove-Item C:\\ #", "#> evil <#", "trailing \\", "trailing ^", "-", "---", "\x00\x1b[2J", "\u2028x\u0085y", "{% raw %}", "]]>", "\xff\xfe", "fullbore end", "", strings.Repeat("long ", 200), strings.Repeat("x", 20000) + "&del",
+	"’; Remove-Item C:\\ #", "#> evil <#", "trailing \\", "trailing ^", "-", "---", "\x00\x1b[2J", "\u2028x\u0085y", "{% raw %}", "]]>", "\xff\xfe", "fullbore end", "", strings.Repeat("long ", 200), strings.Repeat("x", 20000) + "&del", strings.Repeat("x", 9000),
 }
 
 // TestTexts: whatever facts and plans say of themselves, it stays in comments,
@@ -152,7 +152,7 @@ func TestPattern(t *testing.T) {
 func TestProfile(t *testing.T) {
 	for sets, want := range map[string]string{
 		"profile network-throughput": "network-throughput", "network-throughput": "", "profile fullbore": "", "profile ": "",
-		"profile a b": "", "profile a\nexec=x": "", "profile ${f:exec:id}": "", "profile ../x": "", "profile -x": "", "profile x/../../../tmp/y": "",
+		"profile a b": "", "profile " + strings.Repeat("x", 256): "", "profile a\nexec=x": "", "profile ${f:exec:id}": "", "profile ../x": "", "profile -x": "", "profile x/../../../tmp/y": "",
 	} {
 		if got := (&sheet{host: &host.Facts{Managers: []host.Manager{{Name: "TuneD", Sets: sets}}}}).profile(); got != want {
 			t.Errorf("%q: profile %q, want %q", sets, got, want)

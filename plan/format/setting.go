@@ -97,8 +97,9 @@ func examine(c plan.Change, h *host.Facts) (setting, error) {
 	return setting{c, entry, instance}, nil
 }
 
-// maxInstance bounds the names of interfaces, mounts and routes, in bytes. Paths
-// of mounts are the longest; what is longer is no name that anyone gave.
+// maxInstance bounds the names of interfaces, mounts and routes, and of hosts and
+// profiles, in bytes. Paths of mounts are the longest; what is longer is no name
+// that anyone gave.
 const maxInstance = 255
 
 // checkInstance refuses names that no system would have, and that commands would

@@ -61,7 +61,7 @@ var tuned = register(Format{
 func (s *sheet) profile() string {
 	for _, m := range s.host.Managers {
 		name, ok := strings.CutPrefix(m.Sets, "profile ")
-		if ok && strings.EqualFold(m.Name, "tuned") && name != "" && name != "fullbore" && isSafe(name) && !strings.ContainsAny(name[:1], "-.") && !strings.Contains(name, "/") {
+		if ok && strings.EqualFold(m.Name, "tuned") && name != "" && len(name) <= maxInstance && name != "fullbore" && isSafe(name) && !strings.ContainsAny(name[:1], "-.") && !strings.Contains(name, "/") {
 			return name
 		}
 	}
