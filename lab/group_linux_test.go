@@ -2,6 +2,7 @@ package lab
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -165,5 +166,19 @@ func TestIntegrationStaleGroup(t *testing.T) {
 	defer removeGroup(group)
 	if again, err := newGroup("stale-test", 0.5); again != group {
 		t.Errorf("got %q, %v, want %q again", again, err, group)
+	}
+	busy := exec.Command("sleep", "0.2")
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := joinGroup(group, busy.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	removeGroup(group) // which waits for the last process in it
+	if _, err := os.Stat(group); !os.IsNotExist(err) {
+		t.Errorf("%s remains: %v", group, err)
+	}
+	if err := busy.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -73,7 +73,16 @@ func output(t *testing.T, h *Host, line string) string {
 
 // TestIntegrationHost shows what is a host's own.
 func TestIntegrationHost(t *testing.T) {
-	t.Setenv("FULLBORE_HOST", "another lab's") // as on a host of that
+	t.Setenv("FULLBORE_HOST", "another lab's")                    // as on a host of that
+	leaked, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0) // as some library may
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(leaked) }()
+	groups := ""
+	if entries, err := os.ReadDir("/sys/fs/cgroup"); err == nil && len(entries) > 0 {
+		groups = "there"
+	}
 	lab := start(t, parse(t, `hosts: {b: {congestion: cubic, sysctl: {net.ipv4.tcp_rmem: "4096 65536 87380"}, slow_reader: 50mbit, slow_writer: 1mbit}}`))
 	for _, test := range []struct{ what, line, want string }{
 		{"its name", "hostname", "b"},
@@ -89,11 +98,19 @@ func TestIntegrationHost(t *testing.T) {
 		{"no trace of being an agent", "echo $FULLBORE_LAB_AGENT; ls -l /proc/self/fd | grep -c socket || true", "0"},
 		{"its environment once", "/usr/bin/env | grep -c ^FULLBORE_HOST=", "1"},
 		{"input", "cat", "typed"},
-		{"control groups of the machine", "ls -d /sys/fs/cgroup", "/sys/fs/cgroup"},
+		{"control groups of the machine", `test -n "$(ls /sys/fs/cgroup)" && echo there || true`, groups},
 	} {
 		if got := output(t, lab.Host("b"), test.line); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.what, got, test.want)
 		}
+	}
+	for _, signal := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} { // as of someone who ends all programs of that name
+		if err := lab.b.command.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := output(t, lab.Host("b"), "echo still here"); got != "still here" {
+		t.Errorf("after signals it says %q", got)
 	}
 	if lab.Host("a").Address() != addressA || lab.Host("b").Address6() != address6B || lab.Host("c") != nil {
 		t.Error("wrong addresses")
@@ -190,7 +207,7 @@ func TestIntegrationMany(t *testing.T) {
 // TestIntegrationRefused: what a scenario asks for and cannot have is an error,
 // and nothing of the lab remains.
 func TestIntegrationRefused(t *testing.T) {
-	before := len(runningLabs(roots()))
+	before, open := len(runningLabs(roots())), tuns(t)
 	for _, test := range []struct{ hosts, want string }{
 		{`{a: {sysctl: {net.core.rmem_max: "1000000"}}}`, "net.core.rmem_max"},
 		{`{b: {sysctl: {net.ipv4.no_such_key: "1"}}}`, "set net.ipv4.no_such_key: this kernel has no such setting"},
@@ -208,6 +225,9 @@ func TestIntegrationRefused(t *testing.T) {
 	}
 	if after := len(runningLabs(roots())); after != before {
 		t.Errorf("%d labs remain", after-before)
+	}
+	if after := tuns(t); after != open {
+		t.Errorf("%d TUN devices remain open", after-open)
 	}
 }
 

@@ -114,6 +114,37 @@ func TestMostPlaces(t *testing.T) {
 	}
 }
 
+// Two labs that begin at once do so one after the other: neither takes the other's
+// place for that of a dead one.
+func TestPlacesInTurn(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "labs")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	guard, err := lockRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		p, err := newPlaceIn(root, "one")
+		if err == nil {
+			p.remove()
+		}
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		t.Errorf("it did not wait: %v", err)
+		return
+	case <-time.After(20 * time.Millisecond):
+	}
+	_ = guard.Close()
+	if err := <-made; err != nil {
+		t.Error(err)
+	}
+}
+
 // A directory that others may use is not used: they could put their own hosts there.
 func TestPlaceOfOthers(t *testing.T) {
 	for _, test := range []struct {

@@ -163,16 +163,38 @@ func TestIntegrationOwnerKilled(t *testing.T) {
 	}
 }
 
+// tuns counts the TUN devices that this process has open.
+func tuns(t *testing.T) (count int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if target, err := os.Readlink(file); err == nil && target == "/dev/net/tun" {
+			count++
+		}
+	}
+	return count
+}
+
 // TestIntegrationClosed: an orderly end leaves nothing either.
 func TestIntegrationClosed(t *testing.T) {
+	before := tuns(t)
 	lab, err := Start(t.Context(), limited(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, group := lab.place.dir, lab.b.group
 	namespace := output(t, lab.Host("a"), "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
-	if limited := output(t, lab.Host("b"), "grep -c fullbore-lab /proc/self/cgroup || true"); group != "" && limited != "1" {
-		t.Errorf("host b is not in its control group: %s", limited)
+	if limited := output(t, lab.Host("b"), "grep -c fullbore-lab /proc/self/cgroup || true"); (group != "") != (lab.scenario.Hosts.B.CPUs > 0) || group != "" && limited != "1" {
+		t.Errorf("host b is not in its control group: %q, %s", group, limited)
+	}
+	if lab.a.group != "" {
+		t.Errorf("host a, which is not limited, is in %s", lab.a.group)
+	}
+	if open := tuns(t) - before; open != 2 {
+		t.Errorf("%d TUN devices are open, want that of each host", open)
 	}
 	if err := lab.Close(); err != nil {
 		t.Error(err)
@@ -181,6 +203,9 @@ func TestIntegrationClosed(t *testing.T) {
 		t.Errorf("closed again: %v", err)
 	}
 	eventually(t, "processes remain", func() bool { return members(namespace) == 0 })
+	if open := tuns(t) - before; open != 0 {
+		t.Errorf("%d TUN devices are still open", open)
+	}
 	for _, path := range []string{dir, group} {
 		if _, err := os.Stat(path); path != "" && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s remains: %v", path, err)

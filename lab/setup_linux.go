@@ -196,14 +196,22 @@ func shape(link netlink.Link, rate unit.Rate, mtu int) error {
 	if rate == 0 {
 		return nil
 	}
-	bytes := uint64(float64(rate) / 8)
-	burst := uint32(max(2*float64(mtu), shapeBurst*float64(bytes)))
+	bytes, burst, limit := bucket(rate, mtu)
 	return netlink.QdiscAdd(&netlink.Tbf{
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
 		Rate:       bytes,
 		Buffer:     netlink.Xmittime(bytes, burst),
-		Limit:      uint32(max(128<<10, shapeQueue*float64(bytes))),
+		Limit:      limit,
 	})
+}
+
+// bucket is a shaper's rate in bytes a second, how many bytes may go out at once (two
+// packets at least), and how many may wait.
+func bucket(rate unit.Rate, mtu int) (bytes uint64, burst, limit uint32) {
+	bytes = uint64(float64(rate) / 8)
+	burst = uint32(max(2*float64(mtu), shapeBurst*float64(bytes)))
+	limit = uint32(max(128<<10, shapeQueue*float64(bytes)))
+	return bytes, burst, limit
 }
 
 // environment is what every command on the host has in its environment.
