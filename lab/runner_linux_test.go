@@ -297,6 +297,14 @@ func TestCommandSignals(t *testing.T) {
 		t.Errorf("what it ran goes on: %q, %v", rest, err)
 	}
 
+	daemon, said := began(bounded(t), "(sleep 0.05; echo served) & echo ready")
+	if err := daemon.Wait(); err != nil {
+		t.Error(err)
+	}
+	if line := next(t, said); line != "served\n" { // it was not hung up on
+		t.Errorf("what was left behind says %q", line)
+	}
+
 	ctx, cancel := context.WithCancel(bounded(t))
 	killed, _ := began(ctx, `trap '' INT TERM HUP; echo ready; while :; do sleep 0.01; done`)
 	cancel()

@@ -75,6 +75,11 @@ func TestAdviseUnseen(t *testing.T) {
 		if d := cmp.Diff(want, tuning.result.Advice); d != "" {
 			t.Errorf("%s (-want +got):\n%s", test.cause, d)
 		}
+		dry := tuned(&hole{}, time.Minute)
+		dry.adviseAll(in)
+		if len(dry.result.Advice) == 0 || !cmp.Equal(dry.result.Advice[0], want[0]) {
+			t.Errorf("%s: a dry run advises %+v", test.cause, dry.result.Advice)
+		}
 	}
 }
 

@@ -279,3 +279,20 @@ func TestLeaveOneOutUnpaid(t *testing.T) {
 		})
 	}
 }
+
+// The proof has as many pairs as the budget covers, with each run's set-up and the time
+// to stop the last one: over 10 ms, 60 ms and 220 ms.
+func TestPairsInBudget(t *testing.T) {
+	for budget, pairs := range map[time.Duration]int{4*2060*ms + 220*ms: 2, 6*2060*ms + 220*ms: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			far := &clocked{rates: scale([]unit.Rate{100, 101, 150, 99, 102, 98})} // so unsteady that all are needed
+			tuning := tuned(far, budget)
+			tuning.path.RTT = path.RTT{Median: 10 * ms}
+			tuning.meter = examine.NewMeter(far, 10*ms, budget, silent{})
+			tuning.baseline = candidateOf(100, 120)
+			if _, err := tuning.prove(t.Context(), &candidate{config: config{set("b", "rmem", "2")}}); err != nil || tuning.result.Proof == nil || tuning.result.Proof.Pairs != pairs {
+				t.Errorf("of %v: %+v, %v, want %d pairs", budget, tuning.result.Proof, err, pairs)
+			}
+		})
+	}
+}
