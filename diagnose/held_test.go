@@ -235,7 +235,7 @@ func TestStreamWithoutSamples(t *testing.T) {
 			t.Errorf("%s: %s", name, wrong)
 		}
 		v := newView(e)
-		_, _, _, _, _ = v.tellsWindow(), v.mss(), v.reordered(), v.distance(), v.others()
+		_, _, _, _, _, _ = v.moves(), v.tellsWindow(), v.mss(), v.reordered(), v.distance(), v.others()
 	}
 	for _, c := range scenes {
 		e := c.scene.evidence()
