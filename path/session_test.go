@@ -24,6 +24,7 @@ type pretender struct {
 	delay            time.Duration // there and back
 	gap              time.Duration // between two packets of a train that arrive
 	deaf             int           // so many datagrams are not heard at first
+	breaks           bool          // after the first probe, the way forward is no more
 	lost             func(id, seq uint32) bool
 	odd              []Train // that it says it has received as well
 	forgets          bool    // which trains it has sent
@@ -33,6 +34,7 @@ type pretender struct {
 	mu     sync.Mutex
 	free   time.Duration // when its link has room for the next packet
 	heard  []int         // sizes of what came, IP bytes
+	probes []int         // those of probes among them
 	asked  int           // how often it was asked what it saw
 	trains recorder
 	sent   []Sent
@@ -98,9 +100,13 @@ func (p *pretender) hear(b []byte) {
 		if int(q.size) != size {
 			p.t.Errorf("a probe of %d bytes says that it has %d", size, q.size)
 		}
+		p.probes = append(p.probes, size)
 		if size <= p.forward {
 			q.kind = kindGot
 			p.say(p.delay, q, headerSize+overhead4)
+		}
+		if p.breaks {
+			p.forward = 0
 		}
 	case kindWant:
 		if size != headerSize+overhead4 {
@@ -163,6 +169,7 @@ func TestMTUs(t *testing.T) {
 		{"jumbo frames back", func(p *pretender) { p.reverse, p.far.Link, p.far.Kernel = 9000, 9000, 9000 }, probedMTU(1500, lo.link, lo.kernel), probedMTU(9000, 9000, 9000), true, nil},
 		{"the far end cannot set DF", func(p *pretender) { p.s.ticket.DontFragment = false }, probedMTU(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
 		{"nothing but the smallest forward", func(p *pretender) { p.forward = 68 }, probedMTU(68, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
+		{"the way forward breaks", func(p *pretender) { p.breaks = true }, before.Forward.MTU, probedMTU(1500, 1500, 1500), true, nil},
 		{"nothing back", func(p *pretender) { p.reverse = 0 }, probedMTU(1500, lo.link, lo.kernel), before.Reverse.MTU, true, nil},
 		{"the first question is lost", func(p *pretender) { p.deaf = 2 }, probedMTU(1500, lo.link, lo.kernel), probedMTU(1500, 1500, 1500), true, nil},
 		{"nobody answers", func(p *pretender) { p.forward = 0 }, before.Forward.MTU, before.Reverse.MTU, false, nil},
@@ -172,6 +179,7 @@ func TestMTUs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := pretend(t)
+				p.delay = 5 * time.Millisecond
 				c.change(p)
 				e := before
 				answers, err := p.s.mtus(t.Context(), route{link: 1500, kernel: 1500}, &e)
@@ -180,6 +188,9 @@ func TestMTUs(t *testing.T) {
 				}
 				if diff := cmp.Diff([]MTU{c.forward, c.reverse}, []MTU{e.Forward.MTU, e.Reverse.MTU}); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if c.name == "both ways" && !slices.Equal(p.probes, []int{headerSize + overhead4, 1500}) {
+					t.Errorf("probes of %v bytes: one would have done, and one of the link's size", p.probes)
 				}
 				if !c.answers && c.err == nil && len(p.heard) != 4 {
 					t.Errorf("it was asked %d times without an answer, want twice with two copies each", len(p.heard))
@@ -272,6 +283,9 @@ func TestForwardTrains(t *testing.T) {
 		// The last train is on its way for 200 ms: what came is counted every 70.
 		{"slow", func(p *pretender) { p.gap = 11 * ms; p.lost = func(id, _ uint32) bool { return id < 3 } },
 			[]string{"3: 20 of 20, 3ms"}, 4, 3*50*ms + 4*10*ms + 3*stillComing, nil},
+		// Of the last train one packet is there when it is first asked, then two, and four.
+		{"very slow, and cut", func(p *pretender) { p.gap = 61 * ms; p.lost = func(id, seq uint32) bool { return id < 3 || seq > 3 } },
+			[]string{"3: 4 of 20, 3ms"}, 4, 3*50*ms + 4*10*ms + 3*stillComing, nil},
 		{"with others", func(p *pretender) {
 			p.odd = []Train{{ID: 99, Sent: 20, Received: 20, Bytes: 20 * 1500}, {ID: 2, Sent: 20, Received: 21}, {ID: 3, Sent: 20, Received: 20, Bytes: 20 * 1501}}
 		}, []string{"1: 20 of 20, 3ms", "2: 20 of 20, 3ms", "3: 20 of 20, 3ms"}, 1, 3*50*ms + 10*ms, nil},
@@ -339,6 +353,10 @@ func TestReverseTrains(t *testing.T) {
 			p.delay, p.gap = 11*ms, 100*ms
 			p.lost = func(id, seq uint32) bool { return id == 1 || seq > 3 }
 		}, []string{"2: 4 of 20, 2ms"}, 60*ms + 3*100*ms + 300*ms, nil},
+		{"late, all at once, and the last packet is lost", func(p *pretender) {
+			p.delay = 200 * ms
+			p.lost = func(id, seq uint32) bool { return id == 1 || seq == 19 }
+		}, []string{"2: 19 of 20, 2ms"}, 50*ms + 200*ms + stillComing, nil},
 		{"nothing comes", func(p *pretender) { p.lost = func(uint32, uint32) bool { return true } }, nil, 100*ms + 100*ms + firstPacket, nil},
 		{"it never ends", func(p *pretender) { p.gap = 290 * ms; p.lost = func(id, _ uint32) bool { return id == 1 } }, []string{"2: 18 of 20, 2ms"}, 100*ms + 100*ms + longestTrain, nil},
 		{"the far end does not say what it sent", func(p *pretender) { p.forgets = true }, nil, 100 * ms, nil},
