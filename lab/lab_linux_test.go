@@ -222,12 +222,12 @@ func TestIntegrationRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q in it", test.hosts, err, test.want)
 		}
+		if after := tuns(t); after != open {
+			t.Errorf("%s: %d TUN devices remain open", test.hosts, after-open)
+		}
 	}
 	if after := len(runningLabs(roots())); after != before {
 		t.Errorf("%d labs remain", after-before)
-	}
-	if after := tuns(t); after != open {
-		t.Errorf("%d TUN devices remain open", after-open)
 	}
 }
 

@@ -393,12 +393,15 @@ func TestIntegrationCongestion(t *testing.T) {
 // shaper of their host lets them.
 func TestIntegrationTraffic(t *testing.T) {
 	const shaped = 20e6
-	lab := start(t, parse(t, "hosts: {b: {shape: 20mbit}}", "traffic: [{from: b, to: a, flows: 2, start: 100ms}]"))
+	lab := start(t, parse(t, "hosts: {b: {shape: 20mbit}}", "traffic: [{from: b, to: a, flows: 2, start: 100ms}, {from: a, to: b, flows: 1, start: 1h}]"))
 	began := time.Now()
 	eventually(t, "no traffic", func() bool { return lab.Report().BToA.BytesOut > 2e6 })
 	sent, most := float64(lab.Report().BToA.BytesIn), shaped/8*(time.Since(began).Seconds()+2*shapeBurst)
 	if sent > 1.02*most {
 		t.Errorf("%.0f bytes in a time for %.0f", sent, most)
+	}
+	if r := lab.Report(); r.AToB.BytesOut > r.BToA.BytesOut/4 { // acknowledgements are less
+		t.Errorf("what is to begin in an hour has begun: %d bytes, %d come the other way", r.AToB.BytesOut, r.BToA.BytesOut)
 	}
 	if r := lab.Report(); r.Invalid() != nil || !strings.HasPrefix(r.String(), "lab plain: a to b ") {
 		t.Error(r)
