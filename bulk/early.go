@@ -55,6 +55,12 @@ func (s *stream) leaveOutEarly(spec Spec) {
 // Stream.Bytes: there is an omitted time, and it is time that ends the transfer.
 func (s Spec) OmitsEarly() bool { return s.Timed() && s.Omit > 0 }
 
+// seenLate says whether most of what a receiver counts from the first byte on had
+// arrived at its first look: the transfer was too short for a goodput without it.
+func (r *Result) seenLate(s *Stream) bool {
+	return s.Early != nil && !r.Spec.OmitsEarly() && r.Spec.Rate <= 0 && *s.Early > s.Bytes/2
+}
+
 // arrivedBetween is how many bytes of data arrived between two looks at a
 // receiver, in order or not, and never more than that.
 func arrivedBetween(opening, ending *Sample) (bytes int64, known bool) {
@@ -77,7 +83,8 @@ func (s *Sample) behindHole() int64 {
 }
 
 // Excess is by how much a goodput may be above what arrived in the measured time,
-// where the receiving end does not report what had arrived before.
+// where the receiving end does not report what had arrived before, or that was most
+// of it.
 type Excess struct {
 	By   *float64 `json:"by,omitempty"` // share of the goodput, at most; absent: not known
 	Says string   `json:"says"`
@@ -87,10 +94,13 @@ type Excess struct {
 // begin to measure with the connection unless a time is omitted, and then nothing
 // has waited.
 func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
-	var waited, bytes int64
+	var waited, late, bytes int64
 	unknown, bounded := false, true
 	for _, s := range r.Receivers(d) {
 		bytes += s.Bytes
+		if r.seenLate(&s) {
+			late += *s.Early
+		}
 		if s.Early != nil || s.Datagrams != nil {
 			continue
 		}
@@ -98,6 +108,10 @@ func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
 		n, known := r.mayHaveWaited(d, &s)
 		waited += n
 		bounded = bounded && known
+	}
+	if late > 0 && !unknown {
+		by := min(1, float64(late)/float64(bytes))
+		return &Excess{By: &by, Says: fmt.Sprintf("it may be up to %.2g %% too high: %s had arrived when the receiving end first looked at the connection", 100*by, unit.Size(late))}
 	}
 	if !unknown || goodput <= 0 || bytes <= 0 || r.Spec.Protocol == UDP || r.Spec.Omit == 0 && r.Client.Software+r.Server.Software != "" {
 		return nil

@@ -162,6 +162,11 @@ func TestGoodputWithoutEarly(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
+	// All had come before the first look, of which nothing would be left.
+	r := &Result{Spec: Spec{Direction: Forward, Bytes: 1000}, Server: End{Streams: []Stream{{ID: 1, Bytes: 1000, Early: early(1000), Elapsed: second}}}}
+	if got := r.Goodput(Forward); got != 8000 {
+		t.Errorf("all early: %v, want 8 kb/s", got)
+	}
 }
 
 // Where the receiving end does not tell what had come before, the figures say by
@@ -183,13 +188,17 @@ func TestMayBeHigh(t *testing.T) {
 		change func(*Result)
 		want   float64 // share; below 0: not known; 0: it is right
 	}{
-		"the window is smaller than it was":   {func(*Result) {}, 0.005},
-		"data is selectively acknowledged":    {func(r *Result) { r.Client.Streams[0].Samples[1].TCP.Sacked = 3000 }, 0.015},
-		"a moment later":                      {func(r *Result) { r.Client.Streams[0].Samples[2].TCP.Sacked = 3000 }, 0.02},
-		"long after":                          {func(r *Result) { r.Client.Streams[0].Samples[3].TCP.Sacked = 3000 }, 0.005},
-		"all that came, and more":             {func(r *Result) { r.Client.Streams[0].Samples[1].TCP.Sacked = 1 << 30 }, 1},
-		"it measures from the beginning":      {func(r *Result) { r.Spec.Omit = 0 }, 0},
-		"it tells":                            {func(r *Result) { r.Server.Streams[0].Early = &known }, 0},
+		"the window is smaller than it was": {func(*Result) {}, 0.005},
+		"data is selectively acknowledged":  {func(r *Result) { r.Client.Streams[0].Samples[1].TCP.Sacked = 3000 }, 0.015},
+		"a moment later":                    {func(r *Result) { r.Client.Streams[0].Samples[2].TCP.Sacked = 3000 }, 0.02},
+		"long after":                        {func(r *Result) { r.Client.Streams[0].Samples[3].TCP.Sacked = 3000 }, 0.005},
+		"all that came, and more":           {func(r *Result) { r.Client.Streams[0].Samples[1].TCP.Sacked = 1 << 30 }, 1},
+		"it measures from the beginning":    {func(r *Result) { r.Spec.Omit = 0 }, 0},
+		"it tells":                          {func(r *Result) { r.Server.Streams[0].Early = &known }, 0},
+		"most had come at the first look": {func(r *Result) {
+			most := int64(150_000_000)
+			r.Spec.Omit, r.Server.Streams[0].Early = 0, &most
+		}, 0.75},
 		"nothing came":                        {func(r *Result) { r.Server.Streams[0].Bytes = 0 }, 0},
 		"datagrams":                           {func(r *Result) { r.Server.Streams[0].Datagrams = &Datagrams{} }, 0},
 		"nothing waits":                       {func(r *Result) { r.Client.Streams[0].Samples[2].TCP.SndWnd = 6_000_000 }, 0},

@@ -19,7 +19,7 @@ type Figures struct {
 	To         string     `json:"to"`                    // host that received
 	Streams    int        `json:"streams"`               // that were recorded
 	Goodput    unit.Rate  `json:"goodput_bps"`           // counted at the receiver; 0 if that is not known: then Received is absent
-	MayBeHigh  *Excess    `json:"may_be_high,omitempty"` // the receiving end does not tell whether all of it arrived in the measured time
+	MayBeHigh  *Excess    `json:"may_be_high,omitempty"` // it is not known that all of it arrived in the measured time
 	Sent       Moved      `json:"sent,omitzero"`         // counted where the sending application wrote
 	Received   Moved      `json:"received,omitzero"`     // counted where the receiving application read
 	Difference Difference `json:"difference"`            // between the two

@@ -141,7 +141,7 @@ type Core struct {
 // Goodput is what reached the receiving application in the given direction
 // (Forward or Reverse), counted there, over its measured time. What had arrived
 // before that time is left out where the receiver can distinguish it ([Stream.Early]),
-// so it is never above what the path carries.
+// so it is not above what the path carries unless [Figures.MayBeHigh] says so.
 func (r *Result) Goodput(d Direction) unit.Rate {
 	receivers := r.Receivers(d)
 	if !r.Spec.Timed() {
@@ -165,7 +165,7 @@ func (r *Result) Goodput(d Direction) unit.Rate {
 // timely are the bytes that arrived in a receiver's measured time. A sender with a rate of its own writes a block and
 // pauses: its first block is as much a part of that rate as any.
 func (r *Result) timely(s *Stream) int64 {
-	if s.Early == nil || r.Spec.OmitsEarly() || r.Spec.Rate > 0 {
+	if s.Early == nil || r.Spec.OmitsEarly() || r.Spec.Rate > 0 || r.seenLate(s) {
 		return s.Bytes
 	}
 	return max(0, s.Bytes-max(0, *s.Early))

@@ -149,9 +149,6 @@ func sound(e *Evidence, d *Diagnosis) string {
 	if d.Next == nil {
 		return ""
 	}
-	if _, err := json.Marshal(d.Next); err != nil {
-		return "next: " + err.Error()
-	}
 	if d.Next.Why == "" || len(d.Next.Expects) == 0 {
 		return "next trial asks nothing, or expects nothing"
 	}
@@ -164,8 +161,14 @@ func sound(e *Evidence, d *Diagnosis) string {
 	spec.Duration = time.Second
 	given := e.Transfer.Spec
 	given.Duration = time.Second
-	if err := spec.Check(); err != nil && given.Check() == nil {
+	if given.Check() != nil {
+		return "" // nor could the transfer be run
+	}
+	if err := spec.Check(); err != nil {
 		return "next trial cannot be run: " + err.Error()
+	}
+	if _, err := json.Marshal(d.Next); err != nil {
+		return "next: " + err.Error()
 	}
 	return ""
 }
