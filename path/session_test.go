@@ -354,9 +354,9 @@ func TestReverseTrains(t *testing.T) {
 			p.lost = func(id, seq uint32) bool { return id == 1 || seq > 3 }
 		}, []string{"2: 4 of 20, 2ms"}, 60*ms + 3*100*ms + 300*ms, nil},
 		{"late, all at once, and the last packet is lost", func(p *pretender) {
-			p.delay = 200 * ms
+			p.delay = 201 * ms
 			p.lost = func(id, seq uint32) bool { return id == 1 || seq == 19 }
-		}, []string{"2: 19 of 20, 2ms"}, 50*ms + 200*ms + stillComing, nil},
+		}, []string{"2: 19 of 20, 2ms"}, 50*ms + 201*ms + stillComing, nil},
 		{"nothing comes", func(p *pretender) { p.lost = func(uint32, uint32) bool { return true } }, nil, 100*ms + 100*ms + firstPacket, nil},
 		{"it never ends", func(p *pretender) { p.gap = 290 * ms; p.lost = func(id, _ uint32) bool { return id == 1 } }, []string{"2: 18 of 20, 2ms"}, 100*ms + 100*ms + longestTrain, nil},
 		{"the far end does not say what it sent", func(p *pretender) { p.forgets = true }, nil, 100 * ms, nil},
