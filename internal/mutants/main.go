@@ -104,7 +104,7 @@ func examine(ctx context.Context, o *options, pkg string) error {
 	if err != nil {
 		return err
 	}
-	return p.try(ctx, o, tests, kept)
+	return errors.Join(p.try(ctx, o, tests, kept), kept.settle(p.stillPass(tests)))
 }
 
 // wants says whether a mutant is to be tried, of which an outcome may be known.

@@ -100,6 +100,41 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestTreeChanges: what a test reads changes while mutants are tried, so that it
+// fails with all of them. None of that counts.
+func TestTreeChanges(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range sample {
+		write(t, filepath.Join(dir, name), text)
+	}
+	// From the third time on the test fails: it is run once alone, and then with mutants.
+	write(t, filepath.Join(dir, "sample/reads_test.go"), `package sample
+
+import (
+	"os"
+	"testing"
+)
+
+func TestReads(t *testing.T) {
+	Capped(1, 2)
+	text, _ := os.ReadFile("times")
+	if len(text) >= 2 {
+		t.Error("the file has changed")
+	}
+	os.WriteFile("times", append(text, 'x'), 0o600)
+}
+`)
+	t.Chdir(dir)
+	o := &options{workers: 1, only: regexp.MustCompile(""), explained: "explained", keep: "kept", doc: "mutants.md"}
+	if err := run(t.Context(), o, []string{"sample"}); err == nil || !strings.Contains(err.Error(), "the tests fail without a mutant, too") {
+		t.Errorf("error %v", err)
+	}
+	text, err := os.ReadFile("kept/sample.txt")
+	if err != nil || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("what was found is kept: %v\n%s", err, text)
+	}
+}
+
 func write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -4,7 +4,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +18,8 @@ import (
 // each other one a mutant's ID, its outcome, place, change and line.
 type results struct {
 	*os.File
-	known map[int]string // outcome by ID
+	known map[int]string // outcome by ID, before this run
+	began int64          // the file's size when this run began, in bytes
 }
 
 func open(o *options, s *source) (*results, error) {
@@ -40,7 +43,17 @@ func open(o *options, s *source) (*results, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	r.began, err = r.Seek(0, io.SeekCurrent)
+	return r, err
+}
+
+// settle takes back what this run found if its tests cannot be trusted, and hands the
+// reason on.
+func (r *results) settle(untrusted error) error {
+	if untrusted == nil {
+		return nil
+	}
+	return errors.Join(untrusted, r.Truncate(r.began))
 }
 
 // stillHold gives the findings that hold for a package as it is now: all where

@@ -146,6 +146,20 @@ func (s *source) try(ctx context.Context, o *options, tests []test, kept *result
 	return errors.Join(failed, ctx.Err())
 }
 
+// stillPass runs all tests without a mutant. Tests read files of the working tree:
+// if those have changed meanwhile, a mutant may have been killed by that.
+func (s *source) stillPass(tests []test) error {
+	var names []string
+	for _, t := range tests {
+		names = append(names, t.name)
+	}
+	out, err := s.command(context.Background(), nil, "-test.run", "^("+strings.Join(names, "|")+")$").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("the tests fail without a mutant, too (did the working tree change?); what was found since the start is forgotten: %w: %s", err, out)
+	}
+	return nil
+}
+
 // outcome runs the tests that reach a mutant, quick ones first.
 func (s *source) outcome(ctx context.Context, m mutant, tests []test) (string, error) {
 	var together []test
