@@ -202,12 +202,13 @@ func tuned(interfaces []Interface) []Interface {
 
 // routeTunables adds the congestion control of the routes by which bulk data may
 // leave: those that lead beyond the link, and those that have one of their own.
-// In a full table of the Internet only the first routes are looked at.
+// In a full table of the Internet only the first routes are looked at; the time is
+// for kernels before 4.20, which send the other tables as well.
 func (s *session) routeTunables(f *Facts) {
 	const (
 		most   = 16
 		looked = 1000
-		within = 10 * time.Millisecond
+		within = time.Second
 	)
 	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
 		var found []route
