@@ -29,8 +29,9 @@ var limited = []struct {
 	{name: "receiver's buffer, with others on the path", path: "a_to_b: {rate: 10mbit, delay: 20ms, queue: 2bdp}",
 		more: "hosts: {a: {congestion: cubic}, b: {sysctl: {net.ipv4.tcp_rmem: \"4096 32768 32768\"}}}\ntraffic: [{from: a, to: b, flows: 2, start: 0s}]",
 		a:    diagnose.ReceiverBuffer, b: diagnose.ReceiverBuffer},
-	{name: "program reads slowly", does: behaviour{Read: 600_000, Congestion: "cubic"}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
-	{name: "program reads slowly, BBR", does: behaviour{Read: 600_000, Congestion: "bbr"}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
+	// Less than the smallest window lets through, 32 KiB a round trip.
+	{name: "program reads slowly", does: behaviour{Read: 250_000, Congestion: "cubic"}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
+	{name: "program reads slowly, BBR", does: behaviour{Read: 250_000, Congestion: "bbr"}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
 	{name: "program reads less slowly", does: behaviour{Read: 3_000_000, Congestion: "cubic"}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
 	{name: "program stopped reading", does: behaviour{ReadAtFirst: 1 << 20}, a: diagnose.SlowReceiver, b: diagnose.SlowReceiver},
 	{name: "sender's buffer", more: `hosts: {a: {sysctl: {net.ipv4.tcp_wmem: "4096 16384 65536"}}}`,
