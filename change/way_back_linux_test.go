@@ -193,6 +193,17 @@ func TestRevertWithoutAList(t *testing.T) {
 	wantValue(t, w, rmem, initial[rmem])
 }
 
+// Where nothing can be made, the error says so.
+func TestMakeDirForbidden(t *testing.T) {
+	likeAnyone(t)
+	dir := t.TempDir()
+	must(t, os.Chmod(dir, 0o500))
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	if err := makeDir(filepath.Join(dir, "b", "c")); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("where nothing can be made: %v", err)
+	}
+}
+
 // likeAnyone takes from this test the right to open files that are not to be
 // opened, which root has.
 func likeAnyone(t *testing.T) {
