@@ -119,6 +119,7 @@ func (r *Result) excess(d Direction, goodput unit.Rate) *Excess {
 	if !bounded {
 		return &Excess{Says: "it may be too high: the receiving end does not report what had arrived before the measured time began and was read during it"}
 	}
+	waited += late
 	by := min(1, float64(waited)/float64(bytes))
 	if by == 0 {
 		return nil

@@ -199,6 +199,12 @@ func TestMayBeHigh(t *testing.T) {
 			most := int64(150_000_000)
 			r.Spec.Omit, r.Server.Streams[0].Early = 0, &most
 		}, 0.75},
+		"most of one stream had come, another does not tell": {func(r *Result) {
+			most := int64(40_000_000)
+			r.Spec.Omit, r.Server.Software = 0, ""
+			r.Client.Streams[0].Samples, r.Server.Streams[0].RecvBuf = nil, 2_000_000
+			r.Server.Streams = append(r.Server.Streams, Stream{ID: 2, Bytes: 50_000_000, Early: &most, Elapsed: 2 * second, Retransmits: -1})
+		}, 0.168},
 		"nothing came":                        {func(r *Result) { r.Server.Streams[0].Bytes = 0 }, 0},
 		"datagrams":                           {func(r *Result) { r.Server.Streams[0].Datagrams = &Datagrams{} }, 0},
 		"nothing waits":                       {func(r *Result) { r.Client.Streams[0].Samples[2].TCP.SndWnd = 6_000_000 }, 0},
