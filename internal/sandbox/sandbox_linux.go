@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +35,11 @@ func Run(t *testing.T) bool {
 	var out bytes.Buffer
 	again.Stdout, again.Stderr = &out, &out
 	again.WaitDelay = time.Second
+	// Pdeathsig comes when the thread ends that started the process, as those of tests do that
+	// run beside this one and lock theirs.
+	runtime.LockOSThread()
 	err := again.Run()
+	runtime.UnlockOSThread()
 	if errors.Is(err, unix.EPERM) {
 		t.Skip("namespaces need privileges: ", err)
 	}
