@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,6 +105,9 @@ func underSystemd(t *testing.T) {
 	var console bytes.Buffer
 	first.Stdout, first.Stderr = &console, &console
 	first.WaitDelay = time.Second
+	// Pdeathsig comes when the thread ends that started the process, as those of other tests do.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err := first.Start()
 	if errors.Is(err, unix.EPERM) {
 		t.Skip("namespaces need privileges: ", err)
