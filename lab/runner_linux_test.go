@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ import (
 
 // runCommands is a host without namespaces: a process that runs commands.
 func runCommands() error {
+	// As an agent does: commands would inherit that a signal is ignored, as SIGHUP is under nohup(1).
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	listener, err := net.Listen("unix", os.Getenv("TEST_SOCKET"))
 	if err != nil {
 		return err
