@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fullbore/fullbore/internal/freeport"
 )
 
 // interopOption is a row of the matrix: the same flags for both programs.
@@ -244,7 +245,7 @@ func iperf3Server(t *testing.T, args []string) (client, server counted) {
 	if slices.Contains(args, "-6") {
 		address = "[::1]"
 	}
-	port := freeTCPPort(t)
+	port := freeport.Find(t)
 	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
 	defer stop()
 	far := exec.CommandContext(ctx, "iperf3", "-s", "-1", "-J", "-p", port)
@@ -298,17 +299,6 @@ func iperf3Client(t *testing.T, port string, args []string) (client, server coun
 		t.Fatalf("no server output (%v) in %.2000s", err, out)
 	}
 	return readCounted(t, out), readCounted(t, d.Server)
-}
-
-// freeTCPPort is a port that was free a moment ago, over IPv4 and IPv6.
-func freeTCPPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }
 
 // awaitListener waits until something listens on a port, without connecting:

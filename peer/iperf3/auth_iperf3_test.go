@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/freeport"
 )
 
 // The real server of this machine decides about our logins.
@@ -48,19 +49,14 @@ func TestLoginAtRealServer(t *testing.T) {
 // reachRealServer starts a server for one test, and says hello to it.
 func reachRealServer(t *testing.T, options ...string) *control {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close() // the next to ask for this port is the server
-	server := exec.CommandContext(t.Context(), "iperf3", append([]string{"-s", "-1", "-B", "127.0.0.1", "-p", fmt.Sprint(port)}, options...)...)
+	port := freeport.Find(t)
+	server := exec.CommandContext(t.Context(), "iperf3", append([]string{"-s", "-1", "-B", "127.0.0.1", "-p", port}, options...)...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	for range 500 {
-		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"net"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
+	"github.com/fullbore/fullbore/internal/freeport"
 	"github.com/fullbore/fullbore/internal/transcript"
 )
 
@@ -27,7 +27,7 @@ func stockServer(t *testing.T, options ...string) *stock {
 	if err != nil {
 		t.Skip("iperf3 is not installed")
 	}
-	s := &stock{t: t, port: freePort(t), done: make(chan error, 1)}
+	s := &stock{t: t, port: freeport.Find(t), done: make(chan error, 1)}
 	s.command = exec.Command(program, append([]string{"-s", "-p", s.port}, options...)...)
 	s.command.Stdout, s.command.Stderr = &s.output, &s.output
 	if err := s.command.Start(); err != nil {
@@ -47,15 +47,6 @@ func stockServer(t *testing.T, options ...string) *stock {
 		}
 	})
 	return s
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // at is the server's address, as reached by host.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/freeport"
 )
 
 // relay stands before a server: it passes connections and datagrams on, and does
@@ -28,7 +29,7 @@ type relay struct {
 
 func (r *relay) start() {
 	r.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", freeport.Find(r.t)))
 	if err != nil {
 		r.t.Fatal(err)
 	}

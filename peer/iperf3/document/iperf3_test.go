@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/internal/freeport"
 )
 
 // iperf3 runs a test with the real one over the loopback, and returns the
@@ -31,7 +31,7 @@ func iperf3(t *testing.T, spec bulk.Spec) (client, server []byte) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	port := freePort(t)
+	port := freeport.Find(t)
 	var out bytes.Buffer
 	listening := exec.CommandContext(ctx, program, "-s", "-1", "-J", "-p", port, "-B", "127.0.0.1")
 	listening.Stdout = &out
@@ -73,16 +73,6 @@ func iperf3(t *testing.T, spec bulk.Spec) (client, server []byte) {
 		t.Fatalf("iperf3 -s: %v: %s", err, out.Bytes())
 	}
 	return client, out.Bytes()
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // paths are the types of all keys of a document: "end.streams[].sender.bytes" is
