@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/fullbore/fullbore/statedir"
 )
 
 // Identity is what a far end is known by: its key, which a token pins, and the
@@ -30,25 +32,8 @@ type Identity struct {
 // far end to the client.
 func (i *Identity) Token() string { return i.token.String() }
 
-// DefaultDir is where a far end keeps its identity: under FULLBORE_STATE; for
-// root under /var/lib/fullbore; for others under XDG_STATE_HOME, which is
-// ~/.local/state unless set (XDG Base Directory Specification).
-func DefaultDir() (string, error) {
-	if dir := os.Getenv("FULLBORE_STATE"); dir != "" {
-		return filepath.Join(dir, "peer"), nil
-	}
-	if os.Geteuid() == 0 {
-		return "/var/lib/fullbore/peer", nil
-	}
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "fullbore", "peer"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("find a directory for the identity: %w", err)
-	}
-	return filepath.Join(home, ".local", "state", "fullbore", "peer"), nil
-}
+// DefaultDir is where a far end keeps its identity.
+func DefaultDir() (string, error) { return statedir.For("peer") }
 
 // NewIdentity makes one that lives as long as the process.
 func NewIdentity() (*Identity, error) {

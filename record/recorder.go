@@ -1,0 +1,150 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// beat is the time between two signs of life of a run.
+const beat = 5 * time.Second
+
+// sink takes the messages of one run, after its first.
+type sink interface {
+	write(ctx context.Context, m Message) error
+	beat(ctx context.Context) error
+}
+
+// Recorder keeps one run while it goes on. It writes beside the measurement, and
+// nothing that goes wrong with it holds that up: [Recorder.End] tells.
+type Recorder struct {
+	began    time.Time
+	messages chan Message
+
+	mu    sync.Mutex
+	ended bool
+	lost  int // messages for which there was no room
+
+	done chan struct{}
+	err  error // of writing, once done is closed
+}
+
+// waiting is how many messages may wait for a slow store.
+const waiting = 1024
+
+// Start begins to keep a run in the store at a place. The header's identifier,
+// state and time are set here.
+func Start(place string, h Header) *Recorder {
+	return start(h, func(ctx context.Context, h Header) (sink, func() error, error) {
+		store, err := Open(ctx, place)
+		if err != nil {
+			return nil, nil, err
+		}
+		w, err := store.begin(ctx, h)
+		if err != nil {
+			return nil, nil, errors.Join(err, store.Close())
+		}
+		return w, store.Close, nil
+	})
+}
+
+// start begins with a function that opens the sink.
+func start(h Header, open func(context.Context, Header) (sink, func() error, error)) *Recorder {
+	now := time.Now()
+	h.Schema, h.ID, h.State, h.Started = Schema, NewID(), Running, now.UTC()
+	r := &Recorder{began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = r.work(h, open)
+		for range r.messages { // what comes after a failure
+		}
+	}()
+	return r
+}
+
+// work writes what comes, until the end. It does not end with the command's
+// context: an interrupted run is written too.
+func (r *Recorder) work(h Header, open func(context.Context, Header) (sink, func() error, error)) (err error) {
+	ctx := context.Background()
+	to, closed, err := open(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closed()) }()
+	alive := time.NewTicker(beat)
+	defer alive.Stop()
+	for {
+		select {
+		case m, more := <-r.messages:
+			if !more {
+				return nil
+			}
+			if err := to.write(ctx, m); err != nil {
+				return err
+			}
+		case <-alive.C:
+			if err := to.beat(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// add queues a message.
+func (r *Recorder) add(m Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	select {
+	case r.messages <- m:
+	default:
+		r.lost++
+	}
+}
+
+// Event adds a step of the run, or what came of it.
+func (r *Recorder) Event(kind EventKind, text string) {
+	r.add(Message{Event: &Event{At: time.Since(r.began), Kind: kind, Text: text}})
+}
+
+// Transfer adds a transfer that began at a time. It must not change any more.
+func (r *Recorder) Transfer(began time.Time, t Transfer) {
+	t.At = began.Sub(r.began)
+	r.add(Message{Transfer: &t})
+}
+
+// Host adds what is known of a host now.
+func (r *Recorder) Host(h Host) {
+	h.At = time.Now().UTC()
+	r.add(Message{Host: &h})
+}
+
+// patience is how long the end of a run waits for its store.
+const patience = 15 * time.Second
+
+// End writes the outcome, and waits until all is written. The error says why the
+// run is not kept, or not all of it.
+func (r *Recorder) End(o Outcome) error {
+	o.Ended = time.Now().UTC()
+	r.add(Message{End: &o})
+	r.mu.Lock()
+	if !r.ended {
+		r.ended = true
+		close(r.messages)
+	}
+	lost := r.lost
+	r.mu.Unlock()
+	select {
+	case <-r.done:
+	case <-time.After(patience):
+		return fmt.Errorf("it took longer than %v to write", patience)
+	}
+	if r.err == nil && lost > 0 {
+		return fmt.Errorf("%d parts of it are missing: the store is too slow", lost)
+	}
+	return r.err
+}

@@ -1,0 +1,18 @@
+package record
+
+import "golang.org/x/sys/unix"
+
+// remote says whether a file lies on another machine's disk, where processes
+// cannot share memory through it.
+func remote(name string) bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(name, &fs) != nil {
+		return true // not known: do without
+	}
+	switch int64(fs.Type) & 0xffffffff { // it is signed on some processors
+	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.CODA_SUPER_MAGIC,
+		unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC, unix.V9FS_MAGIC, unix.CEPH_SUPER_MAGIC, unix.OCFS2_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,249 @@
+package record
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+)
+
+// NewID gives an identifier for a run that starts now.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() } // it fails only without any randomness
+
+// writer writes one run into a store, message by message.
+type writer struct {
+	store     *Store
+	header    Header
+	events    int
+	transfers int
+	hosts     int
+	changes   int
+}
+
+// begin writes the run's row.
+func (s *Store) begin(ctx context.Context, h Header) (*writer, error) {
+	w := &writer{store: s, header: h}
+	return w, s.change(ctx, func(tx *transaction) error { return insertRun(ctx, tx, &h, time.Now()) })
+}
+
+func insertRun(ctx context.Context, tx *transaction, h *Header, seen time.Time) error {
+	command, err := json.Marshal(h.Command)
+	if err != nil {
+		return err
+	}
+	tags, err := json.Marshal(append([]string{}, h.Tags...))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, kind, state, started, ended, seen, command, version, scenario, sender, receiver, goodput, verdict, tags, error)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		h.ID, string(h.Kind), string(h.State), stamp(h.Started), stamp(h.Ended), stamp(seen), string(command), h.Version, h.Scenario, h.From, h.To,
+		float64(h.Goodput), h.Verdict, string(tags), h.Error)
+	if err != nil {
+		return err
+	}
+	for _, tag := range h.Tags {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO tag (run, tag) VALUES ($1, $2)`, h.ID, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds a message.
+func (w *writer) write(ctx context.Context, m Message) error {
+	return w.store.change(ctx, func(tx *transaction) error {
+		switch {
+		case m.Event != nil:
+			w.events++
+			return insertPart(ctx, tx, w.header.ID, "event", w.events, m.Event)
+		case m.Transfer != nil:
+			w.transfers++
+			if err := w.name(ctx, tx, m.Transfer.Result); err != nil {
+				return err
+			}
+			return insertTransfer(ctx, tx, w.header.ID, w.transfers, m.Transfer)
+		case m.Host != nil:
+			return w.host(ctx, tx, m.Host)
+		case m.End != nil:
+			return w.end(ctx, tx, m.End)
+		}
+		return nil
+	})
+}
+
+// beat says that the run goes on.
+func (w *writer) beat(ctx context.Context) error {
+	_, err := w.store.write.ExecContext(ctx, `UPDATE run SET seen = $1 WHERE id = $2`, stamp(time.Now()), w.header.ID)
+	return w.store.explain(err)
+}
+
+// name takes the hosts' own names, as the first transfer has them.
+func (w *writer) name(ctx context.Context, tx *transaction, r *bulk.Result) error {
+	if r == nil || w.transfers > 1 {
+		return nil
+	}
+	from, to := r.Client.Host, r.Server.Host
+	if r.Spec.Direction == bulk.Reverse {
+		from, to = to, from
+	}
+	if from == "" || to == "" {
+		return nil
+	}
+	w.header.From, w.header.To = from, to
+	_, err := tx.ExecContext(ctx, `UPDATE run SET sender = $1, receiver = $2 WHERE id = $3`, from, to, w.header.ID)
+	return err
+}
+
+// host adds facts, and what is another setting since the run before.
+func (w *writer) host(ctx context.Context, tx *transaction, h *Host) error {
+	w.hosts++
+	if h.When == Before && h.Is != nil {
+		last, err := lastFacts(ctx, tx, h.Is.Name, w.header.ID)
+		if err != nil {
+			return err
+		}
+		if err := w.change(ctx, tx, differences(last, h.Is)); err != nil {
+			return err
+		}
+	}
+	return insertPart(ctx, tx, w.header.ID, "host", w.hosts, h)
+}
+
+// lastFacts are the latest that a run before had of a host; nil: none.
+func lastFacts(ctx context.Context, tx *transaction, name, before string) (*host.Facts, error) {
+	var run string
+	err := tx.QueryRowContext(ctx, `SELECT id FROM run WHERE (sender = $1 OR receiver = $1) AND id < $2
+		AND EXISTS (SELECT 1 FROM part WHERE part.run = run.id AND part.kind = 'host') ORDER BY id DESC LIMIT 1`, name, before).Scan(&run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var last *host.Facts
+	err = readParts(ctx, tx, run, "host", func(data []byte) error {
+		var h Host
+		if err := expand(data, &h); err != nil {
+			return err
+		}
+		if h.Is != nil && h.Is.Name == name {
+			last = h.Is
+		}
+		return nil
+	})
+	return last, err
+}
+
+// differences are the settings of a host that somebody changed between two runs.
+func differences(last, now *host.Facts) []Change {
+	if last == nil {
+		return nil
+	}
+	var all []Change
+	if last.Version != now.Version {
+		all = append(all, Change{now.Name, SystemVersion, last.Version, now.Version, BySomeone})
+	}
+	for _, name := range slices.Sorted(maps.Keys(now.Tunables)) {
+		if old, ok := last.Tunables[name]; ok && old != now.Tunables[name] {
+			all = append(all, Change{now.Name, name, old, now.Tunables[name], BySomeone})
+		}
+	}
+	return all
+}
+
+func (w *writer) change(ctx context.Context, tx *transaction, changes []Change) error {
+	for _, c := range changes {
+		w.changes++
+		if _, err := tx.ExecContext(ctx, `INSERT INTO change (run, n, host, tunable, old, new, who) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			w.header.ID, w.changes, c.Host, c.Tunable, c.From, c.To, string(c.Who)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) end(ctx context.Context, tx *transaction, o *Outcome) error {
+	if len(o.Document) > 0 {
+		if err := insertPart(ctx, tx, w.header.ID, "document", 1, o.Document); err != nil {
+			return err
+		}
+	}
+	if err := w.change(ctx, tx, o.Changes); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE run SET state = $1, ended = $2, goodput = $3, verdict = $4, error = $5, sender = $6, receiver = $7 WHERE id = $8`,
+		string(o.State), stamp(o.Ended), float64(o.Goodput), o.Verdict, o.Error, cmp.Or(o.From, w.header.From), cmp.Or(o.To, w.header.To), w.header.ID)
+	return err
+}
+
+// insertTransfer writes a transfer, its samples apart.
+func insertTransfer(ctx context.Context, tx *transaction, run string, n int, t *Transfer) error {
+	bare := *t
+	var rows []series
+	if t.Result != nil {
+		result := *t.Result
+		for _, end := range []struct {
+			side Side
+			of   *bulk.End
+		}{{Near, &result.Client}, {Far, &result.Server}} {
+			end.of.Streams = slices.Clone(end.of.Streams)
+			for i := range end.of.Streams {
+				data, err := pack(end.of.Streams[i].Samples)
+				if err != nil {
+					return err
+				}
+				end.of.Streams[i].Samples = nil
+				rows = append(rows, series{run, n, end.side, i, data})
+			}
+		}
+		bare.Result = &result
+	}
+	if err := insertPart(ctx, tx, run, "transfer", n, &bare); err != nil {
+		return err
+	}
+	return tx.insertSeries(ctx, rows)
+}
+
+// series is a row of the table.
+type series struct {
+	run      string
+	transfer int
+	side     Side
+	stream   int
+	data     []byte
+}
+
+var seriesColumns = []string{"run", "transfer", "side", "stream", "data"}
+
+func (r *series) values() []any {
+	return []any{r.run, int64(r.transfer), string(r.side), int64(r.stream), r.data}
+}
+
+// insertPart writes a part of a run as compressed JSON.
+func insertPart(ctx context.Context, tx *transaction, run, kind string, n int, part any) error {
+	text, err := json.Marshal(part)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", kind, err)
+	}
+	var data bytes.Buffer
+	zip := gzip.NewWriter(&data)
+	_, err = zip.Write(text)
+	if err := errors.Join(err, zip.Close()); err != nil {
+		return fmt.Errorf("compress %s: %w", kind, err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO part (run, kind, n, data) VALUES ($1, $2, $3, $4)`, run, kind, n, data.Bytes())
+	return err
+}
