@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Start runs a server until the test's end, and gives the address of its one
@@ -58,6 +60,7 @@ func Start(t testing.TB) (address string) {
 			<-ended
 		}
 	})
+	address = fmt.Sprintf("postgres:///postgres?host=%s&user=%s", url.QueryEscape(dir), user)
 	for range 300 {
 		select {
 		case err := <-ended:
@@ -65,12 +68,13 @@ func Start(t testing.TB) (address string) {
 			t.Fatalf("postgres ended: %v\n%s", err, said.Bytes())
 		default:
 		}
-		if command("pg_isready", "-q", "-h", dir).Run() == nil {
-			return fmt.Sprintf("postgres:///postgres?host=%s&user=%s", url.QueryEscape(dir), user)
+		if conn, err := pgx.Connect(t.Context(), address); err == nil {
+			_ = conn.Close(t.Context())
+			return address
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatal("postgres does not answer within 30 s")
+	t.Fatalf("postgres does not answer within 30 s\n%s", said.Bytes())
 	return ""
 }
 
