@@ -196,7 +196,7 @@ func (s *Store) load(ctx context.Context, id string) (*Run, error) {
 	err = errors.Join(err, readAll(ctx, tx, id, "event", &r.Events))
 	err = errors.Join(err, readAll(ctx, tx, id, "transfer", &r.Transfers))
 	err = errors.Join(err, readAll(ctx, tx, id, "host", &r.Hosts))
-	err = errors.Join(err, readSeries(ctx, tx, r))
+	err = errors.Join(err, readSeries(ctx, tx, r), readChanges(ctx, tx, r))
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +237,22 @@ func readAll[T any](ctx context.Context, from reader, run, kind string, all *[]T
 		*all = append(*all, one)
 		return nil
 	})
+}
+
+func readChanges(ctx context.Context, from reader, r *Run) error {
+	rows, err := from.QueryContext(ctx, `SELECT host, tunable, old, new, who FROM change WHERE run = $1 ORDER BY n`, r.ID)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Change
+		if err := rows.Scan(&c.Host, &c.Tunable, &c.From, &c.To, (*string)(&c.Who)); err != nil {
+			return err
+		}
+		r.Changes = append(r.Changes, c)
+	}
+	return rows.Err()
 }
 
 // readSeries gives the streams of a run their samples back.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,6 +39,13 @@ const waiting = 1024
 // state and time are set here.
 func Start(place string, h Header) *Recorder {
 	return start(h, func(ctx context.Context, h Header) (sink, func() error, error) {
+		if strings.HasPrefix(place, relayed) {
+			r, err := dialRelay(ctx, place, h)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r, r.close, nil
+		}
 		store, err := Open(ctx, place)
 		if err != nil {
 			return nil, nil, err

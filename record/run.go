@@ -47,6 +47,7 @@ type Run struct {
 	Events    []Event         `json:"events,omitempty"`    // what was done, in its order
 	Transfers []Transfer      `json:"transfers,omitempty"` // in their order, with all samples
 	Hosts     []Host          `json:"hosts,omitempty"`     // facts and tunables, of either end before and after
+	Changes   []Change        `json:"changes,omitempty"`   // that it kept on the hosts, and those that it found since the run before
 }
 
 // Header is what a list of runs shows.

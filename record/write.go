@@ -165,10 +165,16 @@ func differences(last, now *host.Facts) []Change {
 }
 
 func (w *writer) change(ctx context.Context, tx *transaction, changes []Change) error {
-	for _, c := range changes {
-		w.changes++
+	before := w.changes
+	w.changes += len(changes)
+	return insertChanges(ctx, tx, w.header.ID, before, changes)
+}
+
+// insertChanges writes changes behind so many that the run has.
+func insertChanges(ctx context.Context, tx *transaction, run string, before int, changes []Change) error {
+	for i, c := range changes {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO change (run, n, host, tunable, old, new, who) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			w.header.ID, w.changes, c.Host, c.Tunable, c.From, c.To, string(c.Who)); err != nil {
+			run, before+i+1, c.Host, c.Tunable, c.From, c.To, string(c.Who)); err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/stat"
 )
@@ -18,6 +20,7 @@ import (
 // compareCmd compares two variants of test, run in turns.
 type compareCmd struct {
 	Endpoint
+	recordFlags
 	AB       variants `name:"ab" placeholder:"\"ARGS A\" \"ARGS B\"" help:"Flags of 'fullbore test' of the two variants that run in turns, each in quotes."`
 	Rounds   int      `default:"10" placeholder:"N" help:"Runs of each variant (10), 3 to 1000."`
 	UntilCI  string   `name:"until-ci" placeholder:"SHARE" help:"Run (3 to 30 rounds) until the ratio of their goodput is known to within this share, such as 2%; exit code 4 if it is not."`
@@ -55,20 +58,26 @@ func (c *compareCmd) Run(app *app) error {
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
+	kept := c.keep(app, record.Compare, contest.A.Spec.Direction, c.Host)
 	for i, v := range []*experiment.Variant{&contest.A, &contest.B} {
 		far, err := c.open(app, c.AB.flags[i], v.Spec)
 		if err != nil {
-			return fmt.Errorf("variant %c: %w", "AB"[i], err)
+			err = fmt.Errorf("variant %c: %w", "AB"[i], err)
+			kept.end(record.Outcome{}, nil, err)
+			return err
 		}
 		defer far.Close()
 		v.Transfer = func(ctx context.Context, watch func(bulk.Progress)) (*bulk.Result, error) {
-			record, err := far.test(ctx, func(document.Record) {}, watch)
-			return record.Result, err
+			began := time.Now()
+			of, err := far.test(ctx, func(document.Record) {}, watch)
+			kept.transfer(began, of.Result, err)
+			return of.Result, err
 		}
 	}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
+	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	doc, err := contest.Run(app.ctx, watch)
 	watch.End()
+	kept.end(record.Outcome{}, doc, err)
 	if c.JSON {
 		if err := printJSON(app.stdout, doc); err != nil {
 			return err
@@ -89,6 +98,9 @@ func (c *compareCmd) Run(app *app) error {
 func (c *compareCmd) contest() (*experiment.AB, error) {
 	if !c.AB.given {
 		return nil, usageError(`say what to compare: --ab "ARGS A" "ARGS B"`)
+	}
+	if err := c.recordFlags.check(); err != nil {
+		return nil, err
 	}
 	x := &experiment.AB{Rounds: c.Rounds, Seed: c.Seed}
 	if c.Rounds < stat.FewestRuns || c.Rounds > maxRepeat {

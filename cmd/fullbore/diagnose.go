@@ -8,15 +8,16 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )
 
 type diagnoseCmd struct {
 	optionalTarget
+	recordFlags
 	Direction string        `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
 	Parallel  int           `short:"P" default:"1" help:"TCP connections of the transfer."`
 	Budget    time.Duration `placeholder:"TIME" help:"Test traffic to spend at most, in time (default: 8s on a LAN, 20s at 150 ms of RTT, in proportion between)."`
@@ -35,7 +36,7 @@ func (c *diagnoseCmd) AfterApply() error {
 	case c.Replay == "" && c.Budget < 0:
 		return fmt.Errorf("--budget %v: must not be negative", c.Budget)
 	case c.Replay == "":
-		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel))
+		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel), c.recordFlags.check())
 	case c.Budget != 0 || c.Quick:
 		return errors.New("--replay diagnoses what was measured: --budget and --quick are for measuring")
 	case c.Host != "" || c.Lab != "":
@@ -65,13 +66,15 @@ func (c *diagnoseCmd) Run(app *app) error {
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
-	x, err := examineFar(app, &c.optionalTarget, examine.Options{
+	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
+	x, kept, err := examineFar(app, &c.optionalTarget, &c.recordFlags, watch, examine.Options{
 		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget, Quick: c.Quick,
-		Watch: report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)),
 	})
 	if x == nil {
+		kept.end(record.Outcome{}, nil, err)
 		return err
 	}
+	kept.end(record.Outcome{Goodput: x.Evidence.Transfer.Goodput(x.Evidence.Direction), Verdict: x.Diagnosis.Verdict.Cause}, newDiagnosisDocument(x, err), err)
 	if c.Evidence != "" {
 		err = errors.Join(err, examine.Write(c.Evidence, x))
 	}
@@ -79,17 +82,19 @@ func (c *diagnoseCmd) Run(app *app) error {
 }
 
 // examineFar measures and diagnoses: what diagnose and plan begin with. With an
-// error there may be an examination too, of what was measured until then.
-func examineFar(app *app, to *optionalTarget, o examine.Options) (*examine.Examination, error) {
+// error there may be an examination too, of what was measured until then. The
+// keeper, which is never nil, waits for the run's end.
+func examineFar(app *app, to *optionalTarget, flags *recordFlags, watch report.Monitor, o examine.Options) (*examine.Examination, *keeper, error) {
 	far, err := to.dial(app)
 	if err != nil {
-		return nil, err
+		return nil, &keeper{}, err
 	}
 	defer far.Close()
-	x, err := examine.Run(app.ctx, host.Collect, far, o)
-	if watch, ok := o.Watch.(report.Monitor); ok {
-		watch.End()
-	}
+	kept := flags.keep(app, record.Diagnose, o.Direction, far.Hello().Host)
+	watch = kept.watching(watch)
+	o.Watch = watch
+	x, err := examine.Run(app.ctx, kept.near, kept.far(far), o)
+	watch.End()
 	switch {
 	case errors.Is(err, examine.ErrBudget):
 		err = &hinted{err: err, hint: "leave --budget out: the path decides then", code: exitUsage}
@@ -99,7 +104,7 @@ func examineFar(app *app, to *optionalTarget, o examine.Options) (*examine.Exami
 			err = errors.New("interrupted before anything was measured")
 		}
 	}
-	return x, err
+	return x, kept, err
 }
 
 // show writes what was found, also of an examination that ended early. A failed

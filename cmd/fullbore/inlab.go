@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/record"
 )
 
 // inLab runs this very command line on host a of a scenario, with `serve` on
@@ -45,9 +46,11 @@ func inLab(app *app, scenario string) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	place, relayed := relayRecord(app, s)
+	defer relayed()
 
 	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), l.Host("b").Address().String())...)
-	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+token)
+	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+token, record.Variable+"="+place)
 	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	err = command.Start()
 	if err == nil {
@@ -62,6 +65,24 @@ func inLab(app *app, scenario string) error {
 		return exitCode(failed.Code)
 	}
 	return err
+}
+
+// relayRecord says where the command on a keeps its run: it reaches neither this
+// user's files nor a server, so that this process does it for the command.
+func relayRecord(app *app, s *lab.Scenario) (place string, end func()) {
+	place, err := record.Place()
+	if err == nil && place == record.Nowhere {
+		return record.Nowhere, func() {}
+	}
+	var relay *record.Relay
+	if err == nil {
+		relay, err = record.NewRelay(place, func(h *record.Header) { h.Command, h.Scenario = withoutSecrets(app.args), s.Name })
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(app.stderr, "fullbore: this run is not kept: %v\n", err)
+		return record.Nowhere, func() {}
+	}
+	return relay.Place(), func() { _ = relay.Close() } // the command has heard what went wrong
 }
 
 // waitInterrupted waits for the command; when ctx ends, the command is asked to

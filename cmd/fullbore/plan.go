@@ -128,10 +128,8 @@ func (c *planCmd) input(app *app) (plan.Input, error) {
 	if c.Direction != "" {
 		direction = bulk.Direction(c.Direction)
 	}
-	x, err := examineFar(app, &c.optionalTarget, examine.Options{
-		Direction: direction, Streams: c.Parallel,
-		Watch: report.NewMonitor(app.stderr, c.format() == "json" && !isTerminal(app.stderr)),
-	})
+	watch := report.NewMonitor(app.stderr, c.format() == "json" && !isTerminal(app.stderr))
+	x, _, err := examineFar(app, &c.optionalTarget, &recordFlags{NoRecord: true}, watch, examine.Options{Direction: direction, Streams: c.Parallel})
 	if err != nil {
 		return plan.Input{}, err
 	}

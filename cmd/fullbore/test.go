@@ -12,6 +12,8 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
+	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // testCmd has iperf3's flags where the meaning is the same.
@@ -19,6 +21,7 @@ type testCmd struct {
 	Endpoint
 	transferFlags
 	outputFlags
+	recordFlags
 
 	Repeat  int    `placeholder:"N" xor:"repeat" help:"Run this many times, and report the median and its 95 % interval."`
 	UntilCI string `name:"until-ci" placeholder:"SHARE" xor:"repeat" help:"Repeat (3 to 30 times) until goodput is known to within this share, such as 2%; exit code 4 if it is not."`
@@ -41,6 +44,9 @@ func (c *testCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
+	if err := c.recordFlags.check(); err != nil {
+		return err
+	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
@@ -56,7 +62,8 @@ func (c *testCmd) Run(app *app) error {
 		return cmp.Or(err, out.end(&record, own))
 	}
 	defer far.Close()
-	return c.series(app, far, out, repeats)
+	kept := c.keep(app, record.Test, spec.Direction, far.blank().Host)
+	return c.series(app, &keptEnd{far, kept}, &keptForm{out, kept}, repeats)
 }
 
 func (c *testCmd) repeats() (experiment.Repetition, error) {
@@ -178,4 +185,41 @@ func unsettled(r *experiment.Repeat) error {
 		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*r.UntilCI, r.Runs),
 		hint: "use longer transfers (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
 	}
+}
+
+// keptEnd is a far end whose transfers are kept.
+type keptEnd struct {
+	farEnd
+	keeper *keeper
+}
+
+func (f *keptEnd) test(ctx context.Context, opened func(document.Record), watch func(bulk.Progress)) (*document.Record, error) {
+	began := time.Now()
+	r, err := f.farEnd.test(ctx, opened, watch)
+	f.keeper.transfer(began, r.Result, err)
+	return r, err
+}
+
+// keptForm writes the output of transfers, and then keeps the run.
+type keptForm struct {
+	form
+	keeper *keeper
+}
+
+func (f *keptForm) end(r *document.Record, o *own) error {
+	err := f.form.end(r, o)
+	kept, short := *r, *o
+	short.Result = bare(o.Result)
+	kept.FullBore = &short
+	var outcome record.Outcome
+	switch {
+	case o.Repeat != nil:
+		outcome.Goodput = unit.Rate(o.Repeat.Goodput.Median)
+	case o.Result != nil:
+		for _, d := range o.Result.Spec.Directions() {
+			outcome.Goodput += o.Result.Goodput(d)
+		}
+	}
+	f.keeper.end(outcome, document.New(kept), r.Failed)
+	return err
 }

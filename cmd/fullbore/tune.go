@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/tune"
 )
 
 type tuneCmd struct {
 	Target
+	recordFlags
 	Direction string        `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
 	Parallel  int           `short:"P" default:"1" help:"TCP connections of each transfer."`
 	Budget    time.Duration `default:"90s" help:"Test traffic to spend at most, in time."`
@@ -24,7 +25,7 @@ type tuneCmd struct {
 }
 
 func (c *tuneCmd) Run(app *app) error {
-	if err := connections(c.Parallel); err != nil {
+	if err := errors.Join(connections(c.Parallel), c.recordFlags.check()); err != nil {
 		return usageError("%w", err)
 	}
 	if c.Budget < tune.MinBudget {
@@ -42,12 +43,15 @@ func (c *tuneCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
-	result, err := tune.Run(app.ctx, tune.Near{Facts: host.Collect, Changes: changes}, far, tune.Options{
+	kept := c.keep(app, record.Tune, bulk.Direction(c.Direction), far.Hello().Host)
+	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
+	result, err := tune.Run(app.ctx, tune.Near{Facts: kept.near, Changes: changes}, kept.far(far), tune.Options{
 		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget,
 		Apply: tune.Mode(c.Apply), DryRun: c.DryRun, Watch: watch,
 	})
 	watch.End()
+	kept.after(app.ctx, far)
+	kept.end(tuned(result), result, err)
 	if c.JSON {
 		if err := printJSON(app.stdout, result); err != nil {
 			return err
@@ -67,4 +71,13 @@ func (c *tuneCmd) Run(app *app) error {
 		return &hinted{err: fmt.Errorf("what helped is kept until the next boot only on %s", strings.Join(result.UntilBoot(), " and ")), hint: "see the advice for what keeps it from lasting", code: exitRefused}
 	}
 	return err
+}
+
+// tuned is what a tuning came to, for the record.
+func tuned(r *tune.Result) record.Outcome {
+	o := record.Outcome{Goodput: r.After.Goodput, Verdict: r.Verdict.Cause, From: r.From, To: r.To}
+	for _, kept := range r.Kept {
+		o.Changes = append(o.Changes, record.Change{Host: kept.Host, Tunable: kept.Tunable, From: kept.From, To: kept.To, Who: record.ByTune})
+	}
+	return o
 }

@@ -9,14 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/watch"
 )
 
 // watchCmd shows the running flows of this host.
 type watchCmd struct {
+	recordFlags
 	Once     bool          `help:"Explain what limits each flow, and end. The limit of a flow shows only over time: this takes 1 s, or 11 of the longest round trips if that is more, at most 5 s."`
 	JSON     bool          `name:"json" help:"One JSON document a look, each on a line of its own; with --once exactly one."`
 	Interval time.Duration `default:"1s" placeholder:"DURATION" help:"Time between two looks (${default})."`
@@ -72,12 +75,16 @@ func (c *watchCmd) Run(app *app) error {
 func (c *watchCmd) show(ctx context.Context, app *app, w *watch.Watch) error {
 	switch {
 	case c.Once:
+		kept := c.keep(app, record.Watch, bulk.Forward, "")
 		look, shown, err := w.Once(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
+			kept.end(record.Outcome{}, nil, err)
 			return err
-		case c.JSON:
-			return printJSON(app.stdout, watch.NewDocument(look, shown))
+		}
+		document := watch.NewDocument(look, shown)
+		kept.end(record.Outcome{}, document, nil)
+		if c.JSON {
+			return printJSON(app.stdout, document)
 		}
 		return report.WatchExplained(app.stdout, look, shown, style(app))
 	case c.JSON:
@@ -106,6 +113,9 @@ const mostExported = 1000
 
 // selection reads the flags.
 func (c *watchCmd) selection() (*watch.Selection, error) {
+	if err := c.recordFlags.check(); err != nil {
+		return nil, err
+	}
 	switch {
 	case c.Interval < shortestInterval || c.Interval > longestInterval:
 		return nil, usageError("--interval: %v: use %v to %v", c.Interval, shortestInterval, longestInterval)
