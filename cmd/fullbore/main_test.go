@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fullbore/fullbore/internal/sandbox"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/record"
 )
 
 // asMain in the environment makes this test binary behave as fullbore, also in
@@ -22,7 +24,8 @@ func TestMain(m *testing.M) {
 	if !sandbox.Entering() && os.Getenv(asMain) != "" || len(os.Args) > 1 && os.Args[1] == "watchdog" {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	if err := os.Setenv(asMain, "1"); err != nil {
+	// Tests keep no runs, but for those of what is kept.
+	if err := errors.Join(os.Setenv(asMain, "1"), os.Setenv(record.Variable, record.Nowhere)); err != nil {
 		panic(err)
 	}
 	// Those that run beside others wait more than they work: their paths are slow, and
