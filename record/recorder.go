@@ -21,6 +21,7 @@ type sink interface {
 // Recorder keeps one run while it goes on. It writes beside the measurement, and
 // nothing that goes wrong with it holds that up: [Recorder.End] tells.
 type Recorder struct {
+	id       string
 	began    time.Time
 	messages chan Message
 
@@ -62,7 +63,7 @@ func Start(place string, h Header) *Recorder {
 func start(h Header, open func(context.Context, Header) (sink, func() error, error)) *Recorder {
 	now := time.Now()
 	h.Schema, h.ID, h.State, h.Started = Schema, NewID(), Running, now.UTC()
-	r := &Recorder{began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
+	r := &Recorder{id: h.ID, began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.err = r.work(h, open)
@@ -133,6 +134,9 @@ func (r *Recorder) Host(h Host) {
 
 // patience is how long the end of a run waits for its store.
 const patience = 15 * time.Second
+
+// ID is the identifier of the run.
+func (r *Recorder) ID() string { return r.id }
 
 // End writes the outcome, and waits until all is written. The error says why the
 // run is not kept, or not all of it.

@@ -30,29 +30,59 @@ func openSQLite(ctx context.Context, name string) (*Store, error) {
 	if err := made.Close(); err != nil {
 		return nil, err
 	}
-	journal := "journal_mode(wal)"
-	if remote(name) {
-		journal = "journal_mode(delete)"
+	s, err := connect(ctx, name, false)
+	if err != nil && diskFull(err, name) {
+		// What processes share needs room on the disk; a process alone does without.
+		if alone, failed := connect(ctx, name, true); failed == nil {
+			return alone, nil
+		}
 	}
+	if err != nil && diskFull(err, name) {
+		err = fmt.Errorf("%w (%w)", ErrFull, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// connect opens the file for this process beside others, or for it alone.
+func connect(ctx context.Context, name string, alone bool) (*Store, error) {
+	const patience = "busy_timeout(10000)" // ms, for another writer
+	pragmas := []string{patience}
+	if alone {
+		pragmas = append(pragmas, "locking_mode(exclusive)")
+	}
+	if info, err := os.Stat(name); err == nil && info.Size() == 0 {
+		pragmas = append(pragmas, "auto_vacuum(incremental)") // it writes, and only a new file takes it
+	}
+	if remote(name) {
+		pragmas = append(pragmas, "journal_mode(delete)")
+	} else {
+		pragmas = append(pragmas, "journal_mode(wal)")
+	}
+	pragmas = append(pragmas, "foreign_keys(1)", "synchronous(full)")
 	open := func(options url.Values) (*sql.DB, error) {
 		return sql.Open("sqlite3", (&url.URL{Scheme: "file", Path: filepath.ToSlash(name), RawQuery: options.Encode()}).String())
 	}
-	write, err := open(url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "auto_vacuum(incremental)", journal, "foreign_keys(1)", "synchronous(full)"}})
+	write, err := open(url.Values{"_txlock": {"immediate"}, "_pragma": pragmas})
 	if err != nil {
 		return nil, err
 	}
 	write.SetMaxOpenConns(1)
-	read, err := open(url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}})
-	if err != nil {
-		return nil, errors.Join(err, write.Close())
+	read := write
+	if !alone {
+		if read, err = open(url.Values{"_pragma": {patience, "query_only(1)"}}); err != nil {
+			return nil, errors.Join(err, write.Close())
+		}
+		read.SetMaxOpenConns(4)
 	}
-	read.SetMaxOpenConns(4)
 	s := &Store{place: name, write: write, read: read, kind: database{
 		lock: `SELECT 1`, // the transaction has its lock
-		size: sizeOfFiles, tidy: vacuum, full: diskFull,
+		size: sizeOfFiles, tidy: vacuum, full: func(err error) bool { return diskFull(err, name) },
 	}}
 	if err := write.PingContext(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, errors.Join(s.explain(err), s.Close()))
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -88,4 +118,15 @@ func vacuum(ctx context.Context, s *Store) error {
 	return nil
 }
 
-func diskFull(err error) bool { return errors.Is(err, sqlite3.FULL) }
+// littleRoom is less than what the write-ahead log and its index grow by at a time.
+const littleRoom = 64 << 10
+
+// diskFull says whether an error comes from a full disk: also where it shows as one of
+// reading or writing, as when the log's index cannot grow.
+func diskFull(err error, name string) bool {
+	if errors.Is(err, sqlite3.FULL) {
+		return true
+	}
+	left := room(name)
+	return errors.Is(err, sqlite3.IOERR) && left >= 0 && left < littleRoom
+}

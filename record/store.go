@@ -130,7 +130,7 @@ func (s *Store) change(ctx context.Context, make func(tx *transaction) error) (e
 }
 
 // ErrFull says that the disk of the record is full.
-var ErrFull = errors.New("its disk is full: make room, or run fullbore history prune")
+var ErrFull = errors.New("its disk is full: make room there")
 
 // explain says what to do about an error.
 func (s *Store) explain(err error) error {

@@ -71,6 +71,10 @@ var atEnd []func()
 func (lasting) Cleanup(f func()) { atEnd = append(atEnd, f) }
 
 func TestMain(m *testing.M) {
+	if place := os.Getenv(keepsRuns); place != "" {
+		keepRuns(place)
+		return
+	}
 	code := m.Run()
 	for i := len(atEnd) - 1; i >= 0; i-- {
 		atEnd[i]()

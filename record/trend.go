@@ -100,4 +100,3 @@ func (s *Store) changes(ctx context.Context, t *Trend) error {
 	}
 	return rows.Err()
 }
-

@@ -21,7 +21,7 @@ import (
 func Run(t *testing.T) bool {
 	t.Helper()
 	if Entering() {
-		if err := errors.Join(Enter(), os.Setenv("TMPDIR", "/run"), os.Unsetenv(entering)); err != nil { // also of those that it starts
+		if err := errors.Join(Enter(), os.Setenv("TMPDIR", "/run"), os.Setenv("GOTMPDIR", "/run"), os.Unsetenv(entering)); err != nil { // also of those that it starts
 			t.Fatal(err)
 		}
 		return true

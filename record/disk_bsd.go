@@ -2,7 +2,11 @@
 
 package record
 
-import "golang.org/x/sys/unix"
+import (
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
 
 // remote says whether a file lies on another machine's disk, where processes
 // cannot share memory through it.
@@ -12,4 +16,13 @@ func remote(name string) bool {
 		return true // not known: do without
 	}
 	return fs.Flags&unix.MNT_LOCAL == 0
+}
+
+// room is how many bytes a user may still write beside a file; -1: not known.
+func room(name string) int64 {
+	var fs unix.Statfs_t
+	if unix.Statfs(filepath.Dir(name), &fs) != nil {
+		return -1
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize)
 }

@@ -1,6 +1,10 @@
 package record
 
-import "golang.org/x/sys/unix"
+import (
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
 
 // remote says whether a file lies on another machine's disk, where processes
 // cannot share memory through it.
@@ -15,4 +19,13 @@ func remote(name string) bool {
 		return true
 	}
 	return false
+}
+
+// room is how many bytes a user may still write beside a file; -1: not known.
+func room(name string) int64 {
+	var fs unix.Statfs_t
+	if unix.Statfs(filepath.Dir(name), &fs) != nil {
+		return -1
+	}
+	return int64(fs.Bavail) * fs.Bsize
 }
