@@ -38,7 +38,7 @@ var server struct {
 }
 
 // newDatabase gives the address of an empty database.
-func newDatabase(t *testing.T) string {
+func newDatabase(t testing.TB) string {
 	t.Helper()
 	server.Lock()
 	defer server.Unlock()
@@ -64,7 +64,7 @@ func newDatabase(t *testing.T) string {
 }
 
 // lasting is a test whose clean-up waits for that of all tests.
-type lasting struct{ *testing.T }
+type lasting struct{ testing.TB }
 
 var atEnd []func()
 
