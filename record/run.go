@@ -1,0 +1,119 @@
+// Package record keeps runs: what was measured between which hosts, by which
+// command line, with all samples of both ends, and what came of it. A run is
+// written as it goes, so that one which was killed is there too.
+package record
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Schema is the version of a run as JSON: the form in which runs are exported,
+// imported, and embedded in a report.
+const Schema = "fullbore/run/1"
+
+// Kind is the verb that made a run.
+type Kind string
+
+// The verbs that keep their runs.
+const (
+	Test     Kind = "test"
+	Diagnose Kind = "diagnose"
+	Tune     Kind = "tune"
+	Compare  Kind = "compare"
+	Sweep    Kind = "sweep"
+	Watch    Kind = "watch"
+)
+
+// State is how far a run came.
+type State string
+
+// A run is running, or ended in one of three ways.
+const (
+	Running     State = "running"
+	Done        State = "done"        // with a result
+	Failed      State = "failed"      // with an error; what was measured until then is kept
+	Interrupted State = "interrupted" // by a signal, or its process was killed
+)
+
+// Run is everything kept about one measurement.
+type Run struct {
+	Header
+	Document  json.RawMessage `json:"document,omitempty"`  // what --json would have printed; absent of a run that was killed
+	Events    []Event         `json:"events,omitempty"`    // what was done, in its order
+	Transfers []Transfer      `json:"transfers,omitempty"` // in their order, with all samples
+	Hosts     []Host          `json:"hosts,omitempty"`     // facts and tunables, of either end before and after
+}
+
+// Header is what a list of runs shows.
+type Header struct {
+	Schema   string    `json:"schema"` // Schema
+	ID       string    `json:"id"`     // UUID version 7: sorted by it, runs are sorted by time
+	Kind     Kind      `json:"kind"`
+	State    State     `json:"state"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Command  []string  `json:"command"`            // the command line, without the program's name and without secrets
+	Version  string    `json:"version"`            // of fullbore at this end
+	Scenario string    `json:"scenario,omitempty"` // of the lab, if both hosts are in one
+	From     string    `json:"from"`               // name of the host that sends, or its address where it has none; with both directions, of this one
+	To       string    `json:"to"`                 // of the one that receives
+	Goodput  unit.Rate `json:"goodput_bps"`        // at the end of the run; 0 if nothing was measured
+	Verdict  string    `json:"verdict,omitempty"`  // cause, of a diagnosis
+	Tags     []string  `json:"tags"`
+	Error    string    `json:"error,omitempty"` // why it failed
+}
+
+// Event is a step of a run, or what came of it.
+type Event struct {
+	At   time.Duration `json:"at_ns"` // since the run started
+	Kind EventKind     `json:"kind"`
+	Text string        `json:"text"`
+}
+
+// EventKind distinguishes what is begun from what came of it.
+type EventKind string
+
+// A phase is followed by its transfers and its results.
+const (
+	Phase  EventKind = "phase"  // such as "try: larger receive buffers"
+	Result EventKind = "result" // such as "x 2.1 (2.0 to 2.2)"
+)
+
+// Transfer is one transfer of a run.
+type Transfer struct {
+	At     time.Duration `json:"at_ns"`           // when it began, since the run started
+	Phase  string        `json:"phase,omitempty"` // that it belongs to
+	Error  string        `json:"error,omitempty"` // why it did not come to its end
+	Result *bulk.Result  `json:"result"`
+}
+
+// Host is what was known of one host at one time.
+type Host struct {
+	Side Side        `json:"side"`
+	When When        `json:"when"`
+	At   time.Time   `json:"at"`
+	Is   *host.Facts `json:"facts"`
+}
+
+// Side is an end of the path, as the one that ran the command sees it.
+type Side string
+
+// The two ends.
+const (
+	Near Side = "near" // where the command ran: bulk.Result's Client
+	Far  Side = "far"  // bulk.Result's Server
+)
+
+// When facts were collected.
+type When string
+
+// Before the first transfer of a run, and after its last.
+const (
+	Before When = "before"
+	After  When = "after"
+)
