@@ -39,7 +39,7 @@ func (b *Bars) Draw() Figure {
 			sums = append(sums, bar.sum())
 		}
 	}
-	x := newRuler(b.X, sums, true)
+	x := newRuler(Axis{b.X.Name, b.X.Of, Linear}, sums, true) // parts on a logarithmic axis do not add up
 	if b.X.Of == Share {
 		x.low, x.high = 0, 1 // what is missing was idle
 	}

@@ -46,11 +46,14 @@ func (c *Chart) Draw() Figure {
 	frames := frame{left: left, width: Width - left - 8, x: &x}
 	xTicks := x.marks(false, func(ticks []tick) bool { return len(ticks) >= 2 && roomy(ticks, &frames) })
 
-	top := c.marks(&out, &frames)
+	top := 0.0
 	for i := range c.Panels {
 		f := frames
 		f.y, f.height = &ys[i], height
 		f.top = top + c.header(&out, i, &ys[i], top)
+		if i == 0 {
+			f.top += c.marks(&out, &f)
+		}
 		c.panel(&out, i, &f, xTicks, yTicks[i], i == len(c.Panels)-1)
 		top = f.top + f.height + between
 		c.verticals(&out, &f)
@@ -162,8 +165,8 @@ func (c *Chart) firstColor(panel int) int {
 	return n
 }
 
-// marks writes the names of vertical lines in as many rows as they need, and gives
-// the height of those.
+// marks writes the names of vertical lines from the frame's top on, in as many rows as
+// they need, and gives the height of those.
 func (c *Chart) marks(out *canvas, f *frame) float64 {
 	var ends []float64 // of each row
 	for _, m := range c.Marks {
@@ -181,7 +184,7 @@ func (c *Chart) marks(out *canvas, f *frame) float64 {
 			ends = append(ends, 0)
 		}
 		ends[row] = x + half
-		out.text(x, float64(row)*line+ascent, "middle", "", name)
+		out.text(x, f.top+float64(row)*line+ascent-2, "middle", "", name)
 	}
 	return float64(len(ends)) * line
 }

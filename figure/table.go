@@ -19,7 +19,12 @@ func (c *Chart) table() Table {
 	t := Table{Head: []string{head(&x)}}
 	var columns []Series
 	var of []Quantity
-	for _, p := range c.Panels {
+	first := make([]int, len(c.Panels)) // column of each panel
+	for i, p := range c.Panels {
+		first[i] = len(t.Head)
+		if len(p.Series) == 0 {
+			p.Series = []Series{{}} // for its levels
+		}
 		for _, s := range p.Series {
 			name := s.Name
 			if name == "" || len(p.Series) == 1 {
@@ -56,9 +61,11 @@ func (c *Chart) table() Table {
 	t.Rows = slices.DeleteFunc(rows, func(row []string) bool {
 		return !slices.ContainsFunc(row[1:], func(cell string) bool { return cell != "" })
 	})
-	for _, p := range c.Panels {
+	for i, p := range c.Panels {
 		for _, l := range p.Levels {
-			t.Rows = append(t.Rows, []string{safe(l.Name), p.Y.Of.Write(l.At)})
+			row := make([]string, first[i]+1)
+			row[0], row[first[i]] = safe(l.Name), p.Y.Of.Write(l.At)
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
