@@ -1,0 +1,124 @@
+package html
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/figure"
+)
+
+// nan is a gap in a figure.
+var nan = math.NaN()
+
+// seconds of a sample are since its end started the transfer.
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+// rates are a counter's increase per second from sample to sample.
+func rates(samples []bulk.Sample, grown func(was, now *bulk.Sample) float64) []figure.Point {
+	var points []figure.Point
+	for i := 1; i < len(samples); i++ {
+		was, now := &samples[i-1], &samples[i]
+		if took := (now.At - was.At).Seconds(); took > 0.001 { // the last look may come right behind another one
+			if len(points) == 0 {
+				points = append(points, figure.Point{X: seconds(was.At), Y: grown(was, now) / took})
+			}
+			points = append(points, figure.Point{X: seconds(now.At), Y: grown(was, now) / took})
+		}
+	}
+	return points
+}
+
+// goodputRate is what the application read or wrote, in bit/s.
+func goodputRate(s *bulk.Stream) []figure.Point {
+	return rates(s.Samples, func(was, now *bulk.Sample) float64 { return 8 * float64(now.Bytes-was.Bytes) })
+}
+
+// total adds up stairs: at every place where one of them has a step, what all are
+// worth there.
+func total(all [][]figure.Point) []figure.Point {
+	return across(all, func(x float64, values []float64) figure.Point {
+		sum := 0.0
+		for _, v := range values {
+			sum += v
+		}
+		return figure.Point{X: x, Y: sum}
+	})
+}
+
+// spread are the median of several series, and the least and the most.
+func spread(all [][]figure.Point) []figure.Point {
+	return across(all, func(x float64, values []float64) figure.Point {
+		slices.Sort(values)
+		return figure.Point{X: x, Y: values[len(values)/2], Low: values[0], High: values[len(values)-1]}
+	})
+}
+
+// across looks at all series at once: each holds its next value until its place.
+func across(all [][]figure.Point, join func(x float64, values []float64) figure.Point) []figure.Point {
+	var places []float64
+	for _, points := range all {
+		for _, p := range points {
+			places = append(places, p.X)
+		}
+	}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	next := make([]int, len(all))
+	var joined []figure.Point
+	for _, x := range places {
+		var values []float64
+		for i, points := range all {
+			for next[i] < len(points) && points[next[i]].X < x {
+				next[i]++
+			}
+			if next[i] < len(points) && points[0].X <= x && !math.IsNaN(points[next[i]].Y) {
+				values = append(values, points[next[i]].Y)
+			}
+		}
+		if len(values) > 0 {
+			joined = append(joined, join(x, values))
+		}
+	}
+	return joined
+}
+
+// gauges are what each sample of a live connection shows.
+func gauges(samples []bulk.Sample, value func(*bulk.Sample) float64) []figure.Point {
+	var points []figure.Point
+	for i := range samples {
+		if samples[i].TCP.State == bulk.StateClosed || samples[i].TCP.Length == 0 {
+			continue
+		}
+		points = append(points, figure.Point{X: seconds(samples[i].At), Y: value(&samples[i])})
+	}
+	return points
+}
+
+// each applies a series to every stream.
+func each(streams []bulk.Stream, of func(*bulk.Stream) []figure.Point) [][]figure.Point {
+	var all [][]figure.Point
+	for i := range streams {
+		if points := of(&streams[i]); len(points) > 0 {
+			all = append(all, points)
+		}
+	}
+	return all
+}
+
+// values are the heights of points, for the choice of a scale.
+func values(series ...[]figure.Point) []float64 {
+	var all []float64
+	for _, points := range series {
+		for _, p := range points {
+			all = append(all, p.Y)
+		}
+	}
+	return all
+}
+
+// something says that a series is more than zeros.
+func something(points []figure.Point) bool {
+	return slices.ContainsFunc(points, func(p figure.Point) bool { return p.Y != 0 && !math.IsNaN(p.Y) })
+}
