@@ -7,9 +7,10 @@ import (
 
 // Axis says what is measured along it, and how.
 type Axis struct {
-	Name  string
-	Of    Quantity
-	Scale Scale
+	Name     string
+	Of       Quantity
+	Scale    Scale
+	FromZero bool // an x axis begins at 0, as linear y axes always do
 }
 
 // Scale is how values are laid out along an axis.

@@ -39,7 +39,7 @@ func (b *Bars) Draw() Figure {
 			sums = append(sums, bar.sum())
 		}
 	}
-	x := newRuler(Axis{b.X.Name, b.X.Of, Linear}, sums, true) // parts on a logarithmic axis do not add up
+	x := newRuler(Axis{Name: b.X.Name, Of: b.X.Of}, sums, true) // parts on a logarithmic axis do not add up
 	if b.X.Of == Share {
 		x.low, x.high = 0, 1 // what is missing was idle
 	}
@@ -52,12 +52,12 @@ func (b *Bars) Draw() Figure {
 	for _, t := range ticks {
 		out.text(inside(f.px(t.at), width(t.label)/2), top+ascent, "middle", "", t.label)
 	}
-	out.text(f.left+f.width/2, top+line+ascent, "middle", "name", fit(x.title(), f.width))
-	return Figure{Title: safe(b.Title), Says: safe(b.Says), SVG: out.end(b.Title, b.Says, top+2*line), Table: b.table()}
+	out.text(f.left+f.width/2, top+line+ascent, "middle", "name", fitBold(x.title(), f.width))
+	return Figure{Title: safe(b.Title), Says: told(b.Says), SVG: out.end(b.Title, b.Says, top+2*line), Table: b.table()}
 }
 
 func (b *Bars) group(out *canvas, g *Group, f *frame, ticks []tick, top float64) float64 {
-	out.text(0, top+ascent, "start", "name", fit(g.Name, Width))
+	out.text(0, top+ascent, "start", "name", fitBold(g.Name, Width))
 	top += line + 1
 	began := top
 	for _, bar := range g.Bars[:min(len(g.Bars), mostBars)] {

@@ -27,7 +27,7 @@ func (f *frame) py(v float64) float64 { return f.top + f.height*(1-f.y.at(v)) }
 // Draw makes the picture and the table.
 func (c *Chart) Draw() Figure {
 	var out canvas
-	x := newRuler(c.X, c.xs(), false)
+	x := newRuler(c.X, c.xs(), c.X.FromZero)
 	ys := make([]ruler, len(c.Panels))
 	yTicks := make([][]tick, len(c.Panels))
 	height := alone
@@ -59,8 +59,8 @@ func (c *Chart) Draw() Figure {
 		c.verticals(&out, &f)
 	}
 	bottom := top - between + tickSize + line
-	out.text(frames.left+frames.width/2, bottom+line, "middle", "name", fit(x.title(), frames.width))
-	return Figure{Title: safe(c.Title), Says: safe(c.Says), SVG: out.end(c.Title, c.Says, bottom+line+descent+2), Table: c.table()}
+	out.text(frames.left+frames.width/2, bottom+line, "middle", "name", fitBold(x.title(), frames.width))
+	return Figure{Title: safe(c.Title), Says: told(c.Says), SVG: out.end(c.Title, c.Says, bottom+line+descent+2), Table: c.table()}
 }
 
 // roomy says that the labels of an x axis do not touch.
@@ -117,9 +117,9 @@ func (p *Panel) values() []float64 {
 // the axis, and behind it what each line is. It gives the height that took.
 func (c *Chart) header(out *canvas, panel int, y *ruler, top float64) float64 {
 	p := &c.Panels[panel]
-	title := fit(y.title(), Width/2)
+	title := fitBold(y.title(), Width*2/3)
 	out.text(0, top+ascent, "start", "name", title)
-	x, rows := width(title)+3*gap, 1
+	x, rows := boldWidth(title)+2*gap, 1
 	item := func(name string, draw func(x, y float64)) {
 		name = fit(name, Width/2)
 		w := sample + gap + width(name) + 2*gap
@@ -138,8 +138,8 @@ func (c *Chart) header(out *canvas, panel int, y *ruler, top float64) float64 {
 		}
 		item(s.Name, func(x, y float64) { legend(out, s, color+i, x, y) })
 	}
-	for _, l := range p.Levels {
-		item(l.Name, func(x, y float64) { out.line("level", x, y, x+sample, y) })
+	for i, l := range p.Levels {
+		item(l.Name, func(x, y float64) { out.line("level l"+digit(i), x, y, x+sample, y) })
 	}
 	if span := c.firstSpan(panel); span != nil {
 		item(span.Name, func(x, y float64) { out.rect("span", x, y-5, sample, 10) })
@@ -224,9 +224,9 @@ func (c *Chart) panel(out *canvas, i int, f *frame, xTicks, yTicks []tick, last 
 		}
 	}
 	out.path("axis", axis.String())
-	for _, l := range p.Levels {
+	for i, l := range p.Levels {
 		if f.y.shows(l.At) {
-			out.line("level", f.left, f.py(l.At), f.left+f.width, f.py(l.At))
+			out.line("level l"+digit(i), f.left, f.py(l.At), f.left+f.width, f.py(l.At))
 		}
 	}
 	color := c.firstColor(i)

@@ -100,10 +100,13 @@ const Columns = 400
 // wide shows two beside each other, a phone one of them at three quarters.
 const Width = 520
 
-// safe is text from elsewhere as one line that is not too long for a table.
-func safe(text string) string {
-	const most = 120
-	return printable.Fit(printable.Line(strings.ToValidUTF8(clip(text, 4*most), " ")), most)
+// safe is text from elsewhere as one line that is not too long for a table, told one
+// that is not too long for a caption.
+func safe(text string) string { return shortened(text, 120) }
+func told(text string) string { return shortened(text, 400) }
+
+func shortened(text string, columns int) string {
+	return printable.Fit(printable.Line(strings.ToValidUTF8(clip(text, 4*columns), " ")), columns)
 }
 
 // clip bounds the work on texts of any length.

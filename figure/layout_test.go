@@ -14,6 +14,7 @@ import (
 // label is a text of a picture, with the room that it takes at most.
 type label struct {
 	text                     string
+	bold                     bool
 	left, right, top, bottom float64
 }
 
@@ -54,7 +55,7 @@ func labels(t interface{ Fatalf(string, ...any) }, svg string) (all []label, hei
 			case "text":
 				x, _ := strconv.ParseFloat(at["x"], 64)
 				y, _ := strconv.ParseFloat(at["y"], 64)
-				open = &label{left: x, right: x, top: y - ascent, bottom: y + descent}
+				open = &label{bold: at["class"] == "name", left: x, right: x, top: y - ascent, bottom: y + descent}
 				switch at["text-anchor"] {
 				case "middle":
 					open.left, open.right = -1, x // see below
@@ -66,6 +67,9 @@ func labels(t interface{ Fatalf(string, ...any) }, svg string) (all []label, hei
 			if open != nil {
 				open.text = string(e)
 				w := width(open.text)
+				if open.bold {
+					w = boldWidth(open.text)
+				}
 				switch open.left {
 				case -1:
 					open.left, open.right = open.right-w/2, open.right+w/2
@@ -116,7 +120,7 @@ var numbers = rapid.OneOf(
 
 func TestTextDoesNotCollide(t *testing.T) {
 	axis := func(t *rapid.T, name string) Axis {
-		return Axis{texts.Draw(t, name), Quantity(rapid.IntRange(0, int(CPUs)).Draw(t, "of "+name)), Scale(rapid.IntRange(0, 2).Draw(t, "scale of "+name))}
+		return Axis{texts.Draw(t, name), Quantity(rapid.IntRange(0, int(CPUs)).Draw(t, "of "+name)), Scale(rapid.IntRange(0, 2).Draw(t, "scale of "+name)), rapid.Bool().Draw(t, "from 0")}
 	}
 	points := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Point {
 		p := Point{X: numbers.Draw(t, "x"), Y: numbers.Draw(t, "y")}

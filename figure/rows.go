@@ -55,8 +55,8 @@ func (r *Rows) Draw() Figure {
 		out.path("grid", d)
 		out.text(inside(px, width(t.label)/2), top+ascent, "middle", "", t.label)
 	}
-	out.text(Width/2, top+line+ascent, "middle", "name", fit(x.title(), Width))
-	return Figure{Title: safe(r.Title), Says: safe(r.Says), SVG: out.end(r.Title, r.Says, top+2*line), Table: r.table()}
+	out.text(Width/2, top+line+ascent, "middle", "name", fitBold(x.title(), Width))
+	return Figure{Title: safe(r.Title), Says: told(r.Says), SVG: out.end(r.Title, r.Says, top+2*line), Table: r.table()}
 }
 
 func values(rows []Row) []float64 {

@@ -20,6 +20,8 @@ const Style = `.figure{display:block;width:100%;height:auto;overflow:visible;--k
 .figure .axis{fill:none;stroke:currentColor;opacity:.6}
 .figure .grid{fill:none;stroke:currentColor;opacity:.13}
 .figure .level{fill:none;stroke:currentColor;stroke-width:1.2;stroke-dasharray:1 3}
+.figure .l1{stroke-dasharray:8 3}
+.figure .l2{stroke-dasharray:8 3 1 3}
 .figure .law{fill:none;stroke:currentColor;stroke-width:1;opacity:.75}
 .figure .mark{fill:none;stroke:currentColor;stroke-width:1;stroke-dasharray:5 3}
 .figure .span{fill:currentColor;opacity:.09}

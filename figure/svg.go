@@ -18,7 +18,7 @@ func (c *canvas) end(title, says string, height float64) string {
 	out.WriteString(`<svg class="figure" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ` + num(Width) + " " + num(height) + `"><title>` +
 		escape(safe(title)) + `</title>`)
 	if says != "" {
-		out.WriteString(`<desc>` + escape(safe(says)) + `</desc>`)
+		out.WriteString(`<desc>` + escape(told(says)) + `</desc>`)
 	}
 	out.WriteString(c.b.String())
 	out.WriteString("</svg>")

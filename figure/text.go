@@ -46,6 +46,13 @@ func width(text string) float64 {
 	return float64(sum) * fontSize / 1000
 }
 
+// bolder is how much wider a bold text is than a plain one, at most: the i of DejaVu
+// Sans grows most among the letters, but no word is of that alone.
+const bolder = 1.2
+
+// boldWidth is how much room a text of the class "name" takes at most.
+func boldWidth(text string) float64 { return bolder * width(text) }
+
 // fit makes text from elsewhere one line of at most that width.
 func fit(text string, most float64) string {
 	text = safe(text)
@@ -58,3 +65,6 @@ func fit(text string, most float64) string {
 	}
 	return string(cut) + "…"
 }
+
+// fitBold does so for a text of the class "name".
+func fitBold(text string, most float64) string { return fit(text, most/bolder) }

@@ -47,9 +47,9 @@ func cpuFigure(p picked) *figure.Bars {
 			if says != "" {
 				says += "; "
 			}
-			says += fmt.Sprintf("%s: %.2g of %s busy", name, *cost.Host, unit.Count(cost.Cores, "CPU"))
+			says += fmt.Sprintf("%s: %s of %s busy", name, number(*cost.Host), unit.Count(cost.Cores, "CPU"))
 			if cost.HostPerGB != nil {
-				says += fmt.Sprintf(", %.2g CPU-s for each 10⁹ bytes", *cost.HostPerGB)
+				says += fmt.Sprintf(", %s CPU-s for each 10⁹ bytes", number(*cost.HostPerGB))
 			}
 		}
 		b.Groups = append(b.Groups, g)
@@ -57,6 +57,6 @@ func cpuFigure(p picked) *figure.Bars {
 	if len(b.Groups) == 0 {
 		return nil
 	}
-	b.Says = sentence(says)
+	b.Says = says + "."
 	return &b
 }

@@ -69,7 +69,7 @@ func lossSays(f *bulk.Figures) string {
 // latencyFigure is how the latency beside the load is distributed, and before it; of a
 // transfer without such a flow, that of the loaded flow itself.
 func latencyFigure(all []picked) *figure.Chart {
-	panel := figure.Panel{Y: figure.Axis{Name: "share of the round trips that are not longer", Of: figure.Share}}
+	panel := figure.Panel{Y: figure.Axis{Name: "round trips that are not longer", Of: figure.Share}}
 	add := func(p picked, name string, values []float64) {
 		if len(values) > 1 {
 			if p.name != "" {
@@ -128,6 +128,6 @@ func latencyFigure(all []picked) *figure.Chart {
 	}
 	return &figure.Chart{
 		Title: "Latency under load", Says: sentence(strings.Join(says, "; ")),
-		X: figure.Axis{Name: "round trip", Of: figure.RTT, Scale: figure.ScaleOf(figure.Tens, 8, scale...)}, Panels: []figure.Panel{panel},
+		X: figure.Axis{Name: "round trip", Of: figure.RTT, Scale: figure.ScaleOf(figure.Tens, 8, scale...), FromZero: true}, Panels: []figure.Panel{panel},
 	}
 }

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -35,7 +36,8 @@ func counted(r *bulk.Result, d bulk.Direction) (streams []bulk.Stream, by string
 // goodputFigure is goodput over time, by stream.
 func goodputFigure(p picked, d bulk.Direction, way *path.Direction) *figure.Chart {
 	streams, by := counted(p.result, d)
-	lines := each(streams, goodputRate)
+	over := stretch(p.result, d, streams)
+	lines := each(streams, func(s *bulk.Stream) []figure.Point { return goodputRate(s, over) })
 	if len(lines) == 0 {
 		return nil
 	}
@@ -56,6 +58,12 @@ func goodputFigure(p picked, d bulk.Direction, way *path.Direction) *figure.Char
 	}
 	if way != nil && way.Capacity.Measured() && mean > way.Capacity.Rate/4 {
 		panel.Levels = append(panel.Levels, figure.Level{Name: "path's capacity " + way.Capacity.Rate.String(), At: float64(way.Capacity.Rate)})
+	}
+	if over > 0 {
+		by += fmt.Sprintf("; each step is the mean of %s or more, two round trips", unit.Milliseconds(time.Duration(over*float64(time.Second))))
+		if 2*p.result.Figures(d).LoadedRTT.Median.Seconds() > over {
+			by = strings.TrimSuffix(by, ", two round trips")
+		}
 	}
 	return &figure.Chart{
 		Title: "Goodput over time" + ofDirection(p.result, d), Says: fmt.Sprintf("%v, %s.", mean, by),
@@ -166,7 +174,7 @@ func acksFigure(p picked, d bulk.Direction) *figure.Chart {
 		ratio = append(ratio, figure.Point{X: seconds(point.At), Y: none(point.Ratio)})
 	}
 	return &figure.Chart{
-		Title: "Data segments for each ACK" + ofDirection(p.result, d), Says: fmt.Sprintf("One ACK came back for %.3g data segments, %s.", acks.Ratio, by),
+		Title: "Data segments for each ACK" + ofDirection(p.result, d), Says: fmt.Sprintf("One ACK came back for %s data segments, %s.", number(acks.Ratio), by),
 		X: timeAxis, Panels: []figure.Panel{
 			{Y: figure.Axis{Name: "data segments", Of: figure.PerSecond}, Series: []figure.Series{{Name: "data segments", Look: figure.Stairs, Points: rate}}},
 			{Y: figure.Axis{Name: "data segments for each ACK"}, Series: []figure.Series{{Name: "for each ACK", Look: figure.Stairs, Points: ratio}}},

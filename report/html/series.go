@@ -30,9 +30,36 @@ func rates(samples []bulk.Sample, grown func(was, now *bulk.Sample) float64) []f
 	return points
 }
 
-// goodputRate is what the application read or wrote, in bit/s.
-func goodputRate(s *bulk.Stream) []figure.Point {
-	return rates(s.Samples, func(was, now *bulk.Sample) float64 { return 8 * float64(now.Bytes-was.Bytes) })
+// goodputRate is what the application read or wrote, in bit/s, over stretches of at
+// least so many seconds.
+func goodputRate(s *bulk.Stream, least float64) []figure.Point {
+	var apart []bulk.Sample
+	for i, sample := range s.Samples {
+		edge := i > 0 && sample.Omitted != s.Samples[i-1].Omitted
+		switch n := len(apart); {
+		case n == 0 || edge || (sample.At-apart[n-1].At).Seconds() >= least*0.99: // looks come a little early, too
+			apart = append(apart, sample)
+		case i == len(s.Samples)-1 && n > 1:
+			apart[n-1] = sample // what is left belongs to the last stretch
+		}
+	}
+	return rates(apart, func(was, now *bulk.Sample) float64 { return 8 * float64(now.Bytes-was.Bytes) })
+}
+
+// stretch is over how many seconds goodput is averaged: data comes once a round trip,
+// so that over less than two of them the figure would show the samples' times. It is at
+// most a twentieth of the transfer.
+func stretch(r *bulk.Result, d bulk.Direction, streams []bulk.Stream) float64 {
+	trip, whole := 0.0, 0.0
+	if f := r.Figures(d); f.LoadedRTT != nil {
+		trip = f.LoadedRTT.Median.Seconds()
+	}
+	for _, s := range streams {
+		if n := len(s.Samples); n > 0 {
+			whole = max(whole, (s.Samples[n-1].At - s.Samples[0].At).Seconds())
+		}
+	}
+	return min(2*trip, whole/20)
 }
 
 // total adds up stairs: at every place where one of them has a step, what all are

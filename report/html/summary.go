@@ -169,7 +169,10 @@ func (s *summary) tune(r *tune.Result, l limits, clean func(string) string) {
 	some, left := first(r.Advice, l.list)
 	s.Left += left
 	for _, a := range some {
-		told := advice{Host: clean(a.Host), Says: sentence(clean(a.Says))}
+		told := advice{Host: clean(a.Host), Says: clean(a.Says)}
+		if told.Host == "" {
+			told.Says = sentence(told.Says)
+		}
 		commands, left := first(a.Commands, 10)
 		s.Left += left
 		for _, c := range commands {

@@ -36,7 +36,7 @@ func (s *summary) transfer(run *record.Run) {
 			s.fact("goodput"+way, f.Goodput.String())
 		}
 		if f.MayBeHigh != nil {
-			s.warn(clean(sentence(f.MayBeHigh.Says), 300))
+			s.fact("goodput"+of+way, clean(f.MayBeHigh.Says, 300))
 		}
 		c := f.Connection
 		if c.Congestion != "" || c.MSS > 0 {

@@ -1,6 +1,8 @@
 package html
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -33,6 +35,16 @@ func sentence(text string) string {
 		return text
 	}
 	return text + "."
+}
+
+// number writes one with two or three digits that say something, and never as a power
+// of ten.
+func number(v float64) string {
+	digits := 0
+	if abs := math.Abs(v); abs > 0 && abs < 100 {
+		digits = max(0, min(6, 2-int(math.Floor(math.Log10(abs)))-1))
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
 // first are at most so many of a list, and how many are left out.
