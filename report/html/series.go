@@ -35,9 +35,8 @@ func rates(samples []bulk.Sample, grown func(was, now *bulk.Sample) float64) []f
 func goodputRate(s *bulk.Stream, least float64) []figure.Point {
 	var apart []bulk.Sample
 	for i, sample := range s.Samples {
-		edge := i > 0 && sample.Omitted != s.Samples[i-1].Omitted
 		switch n := len(apart); {
-		case n == 0 || edge || (sample.At-apart[n-1].At).Seconds() >= least*0.99: // looks come a little early, too
+		case n == 0 || (sample.At-apart[n-1].At).Seconds() >= least*0.99: // looks come a little early, too
 			apart = append(apart, sample)
 		case i == len(s.Samples)-1 && n > 1:
 			apart[n-1] = sample // what is left belongs to the last stretch
