@@ -9,7 +9,7 @@ import (
 )
 
 // ticket bounds what a ticket shows of a run.
-var ticket = limits{list: 12, text: 200}
+var ticket = limits{list: 12, text: 400}
 
 // Markdown writes runs for a ticket: what the first screen of the page has, and no
 // figures.
