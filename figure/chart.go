@@ -15,6 +15,9 @@ const (
 	sample   = 22.0
 )
 
+// mostTicks is how many marks an x axis has at most: more are noise.
+const mostTicks = 13
+
 // frame is where a panel's plot lies.
 type frame struct {
 	left, top, width, height float64
@@ -65,6 +68,9 @@ func (c *Chart) Draw() Figure {
 
 // roomy says that the labels of an x axis do not touch.
 func roomy(ticks []tick, f *frame) bool {
+	if len(ticks) > mostTicks {
+		return false
+	}
 	end := -gap
 	for _, t := range ticks {
 		x, half := f.px(t.at), width(t.label)/2
@@ -131,12 +137,11 @@ func (c *Chart) header(out *canvas, panel int, y *ruler, top float64) float64 {
 		out.text(x+sample+gap, middle+4, "start", "", name)
 		x += w
 	}
-	color := c.firstColor(panel)
 	for i, s := range p.Series {
 		if len(p.Series) == 1 && len(p.Levels) == 0 && c.firstSpan(panel) == nil && (s.Name == "" || s.Look != Law) {
 			break // the axis says what it is
 		}
-		item(s.Name, func(x, y float64) { legend(out, s, color+i, x, y) })
+		item(s.Name, func(x, y float64) { legend(out, s, i, x, y) })
 	}
 	for i, l := range p.Levels {
 		item(l.Name, func(x, y float64) { out.line("level l"+digit(i), x, y, x+sample, y) })
@@ -153,16 +158,6 @@ func (c *Chart) firstSpan(panel int) *Span {
 		return nil
 	}
 	return &c.Spans[0]
-}
-
-// firstColor goes on counting from panel to panel: no two lines of a chart look
-// alike.
-func (c *Chart) firstColor(panel int) int {
-	n := 0
-	for _, p := range c.Panels[:panel] {
-		n += len(p.Series)
-	}
-	return n
 }
 
 // marks writes the names of vertical lines from the frame's top on, in as many rows as
@@ -229,8 +224,7 @@ func (c *Chart) panel(out *canvas, i int, f *frame, xTicks, yTicks []tick, last 
 			out.line("level l"+digit(i), f.left, f.py(l.At), f.left+f.width, f.py(l.At))
 		}
 	}
-	color := c.firstColor(i)
 	for j := len(p.Series) - 1; j >= 0; j-- {
-		c.series(out, &p.Series[j], color+j, f)
+		c.series(out, &p.Series[j], j, f)
 	}
 }

@@ -49,7 +49,8 @@ const (
 	Law                // a thin line: what a formula says
 )
 
-// Series are the points of one name, in the order of X.
+// Series are the points of one name, in the order of X. The first of each panel has the
+// first colour: its legend is its own.
 type Series struct {
 	Name   string
 	Look   Look

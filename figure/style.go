@@ -12,7 +12,13 @@ const Colors = 6
 // highest contrast to white; yellow is left out, as it has next to none, and on
 // dark ground the two blues change places. Each has dashes of its own too, for
 // print without colours.
-const Style = `.figure{display:block;width:100%;height:auto;overflow:visible;--k0:light-dark(#0072b2,#56b4e9);--k1:#d55e00;--k2:light-dark(#007d5c,#009e73);--k3:light-dark(#b35f8f,#cc79a7);--k4:light-dark(#b97f00,#e69f00);--k5:light-dark(#3d93c4,#4f9fd6)}
+const Style = `.figure{display:block;width:100%;height:auto;overflow:visible;
+--k0:light-dark(#0072b2,#56b4e9);
+--k1:#d55e00;
+--k2:light-dark(#007d5c,#009e73);
+--k3:light-dark(#b35f8f,#cc79a7);
+--k4:light-dark(#b97f00,#e69f00);
+--k5:light-dark(#3d93c4,#4f9fd6)}
 .figure text{font:12px system-ui,sans-serif;fill:currentColor}
 .figure .name{font-weight:600}
 .figure .weak{opacity:.72}

@@ -13,9 +13,10 @@ import (
 // lost; nil if nothing was.
 func lossFigure(p picked, d bulk.Direction) *figure.Chart {
 	senders, receivers := p.result.Senders(d), p.result.Receivers(d)
+	over := stretch(p.result, d, senders)
 	counters := func(streams []bulk.Stream, count func(*bulk.Sample) uint32) []figure.Point {
 		return total(each(streams, func(s *bulk.Stream) []figure.Point {
-			return rates(s.Samples, func(was, now *bulk.Sample) float64 { return float64(int32(count(now) - count(was))) })
+			return rates(spaced(s.Samples, over), func(was, now *bulk.Sample) float64 { return float64(int32(count(now) - count(was))) })
 		}))
 	}
 	series := []figure.Series{

@@ -1,8 +1,9 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -36,6 +37,7 @@ func counted(r *bulk.Result, d bulk.Direction) (streams []bulk.Stream, by string
 // goodputFigure is goodput over time, by stream.
 func goodputFigure(p picked, d bulk.Direction, way *path.Direction) *figure.Chart {
 	streams, by := counted(p.result, d)
+	slices.SortStableFunc(streams, func(a, b bulk.Stream) int { return cmp.Compare(a.ID, b.ID) })
 	over := stretch(p.result, d, streams)
 	lines := each(streams, func(s *bulk.Stream) []figure.Point { return goodputRate(s, over) })
 	if len(lines) == 0 {
@@ -60,10 +62,7 @@ func goodputFigure(p picked, d bulk.Direction, way *path.Direction) *figure.Char
 		panel.Levels = append(panel.Levels, figure.Level{Name: "path's capacity " + way.Capacity.Rate.String(), At: float64(way.Capacity.Rate)})
 	}
 	if over > 0 {
-		by += fmt.Sprintf("; each step is the mean of %s or more, two round trips", unit.Milliseconds(time.Duration(over*float64(time.Second))))
-		if 2*p.result.Figures(d).LoadedRTT.Median.Seconds() > over {
-			by = strings.TrimSuffix(by, ", two round trips")
-		}
+		by += fmt.Sprintf("; each step is the mean of %s or more", unit.Milliseconds(time.Duration(over*float64(time.Second))))
 	}
 	return &figure.Chart{
 		Title: "Goodput over time" + ofDirection(p.result, d), Says: fmt.Sprintf("%v, %s.", mean, by),

@@ -37,7 +37,7 @@ func newProvenance(run *record.Run, l limits) *provenance {
 	clean := func(text string) string { return clean(text, l.text) }
 	p := &provenance{}
 	p.add("run", clean(run.ID))
-	p.add("started", run.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
+	p.add("started", started(run))
 	p.add("command", clean("fullbore "+strings.Join(run.Command, " ")))
 	p.add("version", clean(run.Version))
 	p.add("scenario", clean(run.Scenario))

@@ -33,21 +33,27 @@ func rates(samples []bulk.Sample, grown func(was, now *bulk.Sample) float64) []f
 // goodputRate is what the application read or wrote, in bit/s, over stretches of at
 // least so many seconds.
 func goodputRate(s *bulk.Stream, least float64) []figure.Point {
+	return rates(spaced(s.Samples, least), func(was, now *bulk.Sample) float64 { return 8 * float64(now.Bytes-was.Bytes) })
+}
+
+// spaced leaves out samples that come sooner than so many seconds behind another: the
+// last one of a transfer often does.
+func spaced(samples []bulk.Sample, least float64) []bulk.Sample {
 	var apart []bulk.Sample
-	for i, sample := range s.Samples {
+	for i, sample := range samples {
 		switch n := len(apart); {
 		case n == 0 || (sample.At-apart[n-1].At).Seconds() >= least*0.99: // looks come a little early, too
 			apart = append(apart, sample)
-		case i == len(s.Samples)-1 && n > 1:
+		case i == len(samples)-1 && n > 1:
 			apart[n-1] = sample // what is left belongs to the last stretch
 		}
 	}
-	return rates(apart, func(was, now *bulk.Sample) float64 { return 8 * float64(now.Bytes-was.Bytes) })
+	return apart
 }
 
-// stretch is over how many seconds goodput is averaged: data comes once a round trip,
-// so that over less than two of them the figure would show the samples' times. It is at
-// most a twentieth of the transfer.
+// stretch is over how many seconds counters are averaged: the time from look to look,
+// and two round trips, since data comes once in each, and over less the figure would
+// show when the looks were. It is at most a twentieth of the transfer.
 func stretch(r *bulk.Result, d bulk.Direction, streams []bulk.Stream) float64 {
 	trip, whole := 0.0, 0.0
 	if f := r.Figures(d); f.LoadedRTT != nil {
@@ -58,7 +64,11 @@ func stretch(r *bulk.Result, d bulk.Direction, streams []bulk.Stream) float64 {
 			whole = max(whole, (s.Samples[n-1].At - s.Samples[0].At).Seconds())
 		}
 	}
-	return min(2*trip, whole/20)
+	looks := bulk.DefaultInterval.Seconds()
+	if r.Spec.Interval > 0 {
+		looks = r.Spec.Interval.Seconds()
+	}
+	return min(max(2*trip, looks), whole/20)
 }
 
 // total adds up stairs: at every place where one of them has a step, what all are

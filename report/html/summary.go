@@ -10,7 +10,6 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
-	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -23,7 +22,7 @@ type summary struct {
 
 	Headline string // the verdict in a few words
 	Says     string // and in a sentence or two
-	Healthy  bool   // nothing limits but the path
+	Tone     string // "bad": something limits that need not, "good": nothing does; empty: not judged
 
 	Before, After string // goodput; After is empty if nothing was changed
 	Gain          string // with its interval
@@ -60,7 +59,7 @@ func summarise(run *record.Run, l limits) *summary {
 	clean := func(text string) string { return clean(text, l.text) }
 	s := &summary{
 		ID: clean(run.ID), Kind: clean(string(run.Kind)), From: clean(cmp.Or(run.From, "?")), To: clean(cmp.Or(run.To, "?")),
-		Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"), State: clean(string(run.State)),
+		Started: started(run), State: clean(string(run.State)),
 	}
 	if took := run.Ended.Sub(run.Started); !run.Ended.IsZero() && took > 0 {
 		s.Took = took.Round(time.Second).String()
@@ -101,6 +100,14 @@ func summarise(run *record.Run, l limits) *summary {
 	return s
 }
 
+// started is when a run began, empty if that is not known.
+func started(run *record.Run) string {
+	if run.Started.IsZero() {
+		return ""
+	}
+	return run.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
 func (s *summary) warn(text string) {
 	if text != "" && !slices.Contains(s.Warnings, text) {
 		s.Warnings = append(s.Warnings, text)
@@ -115,7 +122,10 @@ func (s *summary) fact(label, value string) {
 
 func (s *summary) finding(f *diagnose.Finding, l limits, clean func(string) string) {
 	s.Headline, s.Says = clean(examine.Sure(f)), clean(f.Says)
-	s.Healthy = f.Cause == diagnose.Healthy
+	s.Tone = "bad"
+	if f.Cause == diagnose.Healthy {
+		s.Tone = "good"
+	}
 	shown, left := first(f.Evidence, l.list)
 	for _, e := range shown {
 		s.fact(clean(strings.ReplaceAll(e.Name, "_", " ")), clean(e.Says))
@@ -193,77 +203,4 @@ func (s *summary) tune(r *tune.Result, l limits, clean func(string) string) {
 	s.fact("latency under load", fmt.Sprintf("%s before, %s after", latency(r.Latency.Before), latency(r.Latency.After)))
 	s.fact("sent again", fmt.Sprintf("%s before, %s after", unit.Percent(r.Before.Retrans), unit.Percent(r.After.Retrans)))
 	s.fact("traffic", fmt.Sprintf("%.0f s of transfers, %s", r.TestSeconds, unit.Size(r.TestBytes)))
-}
-
-func (s *summary) diagnosis(d *diagnosis, l limits, clean func(string) string) {
-	s.finding(&d.Verdict, l, clean)
-	s.Before = unit.Rate(d.Goodput).String()
-	s.Action = sentence(clean(d.Verdict.Action))
-	if d.Failed != "" {
-		s.warn(clean("The transfer ended early: " + d.Failed))
-	}
-	if d.Error != "" {
-		s.warn(clean(sentence(d.Error)))
-	}
-	if d.Verdict.Predicted > 0 && d.Verdict.Gain > 1 {
-		s.Note = fmt.Sprintf("With that the next measurement should show %v (%s).", d.Verdict.Predicted, unit.Factor(d.Verdict.Gain))
-	}
-	for _, f := range d.Findings {
-		if f.Cause != d.Verdict.Cause && f.Confidence >= diagnose.Doubtful && len(s.Facts) < l.list {
-			s.fact("also", clean(examine.Sure(&f)+": "+f.Says))
-		}
-	}
-	trials, left := first(d.Trials, l.list)
-	s.Left += left
-	for _, t := range trials {
-		came := fmt.Sprintf("%v, %s sent again", t.Goodput, unit.Percent(t.Repeated))
-		if t.Failed != "" {
-			came = "failed: " + t.Failed
-		}
-		s.fact("trial, "+clean(t.Kind), clean(t.Why+" "+came))
-	}
-	s.path(d.Path, d.Direction == bulk.Reverse)
-}
-
-func (s *summary) test(t *tested, clean func(string) string) {
-	if t.Error != "" {
-		s.warn(clean(sentence(t.Error)))
-	}
-	if r := t.Fullbore.Repeat; r != nil && r.Goodput.Interval != nil {
-		s.Note = fmt.Sprintf("Median of %s; the 95 %% interval is %v to %v.", unit.Count(r.Runs, "run"), unit.Rate(r.Goodput.Interval.Low), unit.Rate(r.Goodput.Interval.High))
-		s.Before = unit.Rate(r.Goodput.Median).String()
-	}
-	if s.Before != "" {
-		s.Headline, s.Before = s.Before, ""
-	}
-}
-
-func (s *summary) compare(d *experiment.ABDocument, clean func(string) string) {
-	if d.Error != "" {
-		s.warn(clean(sentence(d.Error)))
-	}
-	s.Before = ""
-	if d.Comparison == nil {
-		return
-	}
-	s.Headline = clean(d.Goodput.Says)
-	a, b := d.Comparison.A.Goodput, d.Comparison.B.Goodput
-	s.Before, s.After = "A "+unit.Rate(a.Median).String(), "B "+unit.Rate(b.Median).String()
-	s.Gain = fmt.Sprintf("%s (95 %%: %s to %s)", unit.Factor(d.Goodput.Ratio.Gain), unit.Factor(d.Goodput.Ratio.Low), unit.Factor(d.Goodput.Ratio.High))
-	s.Note = fmt.Sprintf("%s of each, in turns (%s, seed %d).", unit.Count(d.Rounds, "run"), clean(d.Order), d.Seed)
-	s.fact("A", clean(cmp.Or(d.A.Args, "no flags")))
-	s.fact("B", clean(cmp.Or(d.B.Args, "no flags")))
-	for _, p := range d.Processor {
-		s.fact("processor, "+clean(p.Name), clean(p.Says))
-	}
-}
-
-func (s *summary) sweep(d *swept, clean func(string) string) {
-	s.Headline = clean(cmp.Or(d.Says, d.Experiment))
-	if d.Enough.Factor != "" {
-		s.fact("enough", clean(fmt.Sprintf("%s %v: %s", d.Enough.Factor, d.Enough.Value, d.Enough.Why)))
-	}
-	if d.Law.Name != "" {
-		s.fact("law", clean(fmt.Sprintf("%s, residual %s", d.Law.Name, unit.Percent(d.Law.Residual))))
-	}
 }

@@ -46,7 +46,7 @@ func (s *summary) transfer(run *record.Run) {
 			s.fact("loss"+of+way, says)
 		}
 		if f.LoadedRTT != nil {
-			s.fact("round trip under load"+of+way, fmt.Sprintf("%s, %s at least, 95 %% below %s", unit.Milliseconds(f.LoadedRTT.Median), unit.Milliseconds(f.LeastRTT), unit.Milliseconds(f.LoadedRTT.P95)))
+			s.fact("round trip under load"+of+way, fmt.Sprintf("%s, %s at least, 95 %% below %s", unit.Milliseconds(f.LoadedRTT.Median), unit.Milliseconds(cmp.Or(f.LeastRTT, f.LoadedRTT.Min)), unit.Milliseconds(f.LoadedRTT.P95)))
 		}
 	}
 	for _, e := range []struct{ name, says string }{{"this end", p.result.Client.Error}, {"the far end", p.result.Server.Error}} {
