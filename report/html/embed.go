@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -40,6 +41,11 @@ var thinnings = []struct {
 	{0, 0, "The run that is embedded here has none of its samples."},
 }
 
+// leastPacked is fewer bytes than a sample takes in a page: of those of real transfers
+// each takes 90 to 140. It spares packing, only to see that it was in vain; and keeps
+// what is unpacked below what Read takes.
+const leastPacked = 30
+
 // bare is the note where not even that fits.
 const bare = "The run that is embedded here has its result only, without transfers, hosts and events."
 
@@ -47,7 +53,15 @@ const bare = "The run that is embedded here has its result only, without transfe
 // that no figure shows, once all of them are more than comfortable.
 func embed(runs []*record.Run, most int) (embedding, error) {
 	for i, thinning := range thinnings {
-		elements, err := pack(runs, func(run *record.Run) *record.Run { return thinned(run, thinning.hidden, thinning.shown) })
+		less, samples := make(map[*record.Run]*record.Run, len(runs)), 0
+		for _, run := range runs {
+			less[run] = thinned(run, thinning.hidden, thinning.shown)
+			samples += count(less[run])
+		}
+		if samples*leastPacked > most {
+			continue
+		}
+		elements, err := pack(runs, func(run *record.Run) *record.Run { return less[run] })
 		if err != nil {
 			return embedding{}, err
 		}
@@ -84,10 +98,7 @@ func pack(runs []*record.Run, keep func(*record.Run) *record.Run) (string, error
 			return "", fmt.Errorf("run %.40q cannot be embedded: %w", run.ID, err)
 		}
 		var packed bytes.Buffer
-		z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if err != nil {
-			return "", err
-		}
+		z := gzip.NewWriter(&packed)
 		if _, err = z.Write(text); err == nil {
 			err = z.Close()
 		}
@@ -133,6 +144,19 @@ func thinned(run *record.Run, hidden, shown int) *record.Run {
 	return &less
 }
 
+// count is how many samples a run has.
+func count(run *record.Run) int {
+	n := 0
+	for _, t := range run.Transfers {
+		if t.Result != nil {
+			for _, s := range slices.Concat(t.Result.Client.Streams, t.Result.Server.Streams) {
+				n += len(s.Samples)
+			}
+		}
+	}
+	return n
+}
+
 func fewer(e bulk.End, every int) bulk.End {
 	streams := make([]bulk.Stream, len(e.Streams))
 	for i, s := range e.Streams {
@@ -157,74 +181,4 @@ func everyOf(samples []bulk.Sample, every int) []bulk.Sample {
 		}
 	}
 	return kept
-}
-
-// withoutSamples leaves out what stands in the run's transfers already: test's
-// document has every sample of the last of them.
-func withoutSamples(document json.RawMessage) json.RawMessage {
-	if !bytes.Contains(document, []byte(`"samples"`)) {
-		return document
-	}
-	d := json.NewDecoder(bytes.NewReader(document))
-	d.UseNumber()
-	var out bytes.Buffer
-	if err := copyValue(&out, d); err != nil || !json.Valid(out.Bytes()) {
-		return document
-	}
-	return out.Bytes()
-}
-
-// copyValue copies one value of JSON and keeps the order of its keys.
-func copyValue(out *bytes.Buffer, d *json.Decoder) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	open, nested := token.(json.Delim)
-	if !nested {
-		return scalar(out, token)
-	}
-	out.WriteByte(byte(open))
-	for first := true; d.More(); {
-		var key json.Token
-		if open == '{' {
-			if key, err = d.Token(); err != nil {
-				return err
-			}
-			if key == "samples" {
-				var dropped json.RawMessage
-				if err := d.Decode(&dropped); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if !first {
-			out.WriteByte(',')
-		}
-		first = false
-		if key != nil {
-			if err := scalar(out, key); err != nil {
-				return err
-			}
-			out.WriteByte(':')
-		}
-		if err := copyValue(out, d); err != nil {
-			return err
-		}
-	}
-	closed, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if end, ok := closed.(json.Delim); ok {
-		out.WriteByte(byte(end))
-	}
-	return nil
-}
-
-func scalar(out *bytes.Buffer, token json.Token) error {
-	text, err := json.Marshal(token)
-	out.Write(text)
-	return err
 }

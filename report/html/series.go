@@ -93,6 +93,7 @@ func spread(all [][]figure.Point) []figure.Point {
 
 // across looks at all series at once: each holds its next value until its place.
 func across(all [][]figure.Point, join func(x float64, values []float64) figure.Point) []figure.Point {
+	all = together(all)
 	var places []float64
 	for _, points := range all {
 		for _, p := range points {
@@ -118,6 +119,31 @@ func across(all [][]figure.Point, join func(x float64, values []float64) figure.
 		}
 	}
 	return joined
+}
+
+// together lets series that begin, or end, at nearly the same time do so at the same: the
+// streams of a transfer are closed one after the other, within some milliseconds.
+func together(all [][]figure.Point) [][]figure.Point {
+	began, ended := math.Inf(1), math.Inf(-1)
+	for _, points := range all {
+		if len(points) > 0 {
+			began, ended = min(began, points[0].X), max(ended, points[len(points)-1].X)
+		}
+	}
+	near := (ended - began) / 40
+	aligned := make([][]figure.Point, len(all))
+	for i, points := range all {
+		aligned[i] = slices.Clone(points)
+		if n := len(points); n > 1 {
+			if points[0].X-began < near {
+				aligned[i][0].X = began
+			}
+			if ended-points[n-1].X < near {
+				aligned[i][n-1].X = ended
+			}
+		}
+	}
+	return aligned
 }
 
 // gauges are what each sample of a live connection shows.
