@@ -53,10 +53,7 @@ func (c *Chart) series(out *canvas, s *Series, color int, f *frame) {
 func (s *Series) shown(f *frame) []Point {
 	var all []Point
 	for _, p := range s.Points {
-		if !f.x.shows(p.X) {
-			continue
-		}
-		if !f.y.shows(p.Y) {
+		if !f.x.shows(p.X) || !f.y.shows(p.Y) {
 			p = Point{X: p.X, Y: nan}
 		}
 		if p.interval() && !f.y.shows(p.Low) {

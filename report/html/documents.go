@@ -52,31 +52,6 @@ type tested struct {
 	} `json:"fullbore"`
 }
 
-// swept is sweep's document.
-type swept struct {
-	Experiment string `json:"experiment"`
-	Points     []struct {
-		Factors map[string]any `json:"factors"`
-		Runs    int            `json:"runs"`
-		Goodput float64        `json:"goodput_bps"`
-		CI95    [2]float64     `json:"ci95"`
-		CPUs    struct {
-			Sender   float64 `json:"sender"`
-			Receiver float64 `json:"receiver"`
-		} `json:"cpus_used"`
-	} `json:"points"`
-	Enough struct {
-		Factor string `json:"factor"`
-		Value  any    `json:"value"`
-		Why    string `json:"why"`
-	} `json:"enough"`
-	Law struct {
-		Name     string  `json:"name"`
-		Residual float64 `json:"residual"`
-	} `json:"law"`
-	Says string `json:"says"`
-}
-
 // read reads a run's document by its kind.
 func read(run *record.Run) documents {
 	var d documents

@@ -1,12 +1,9 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/figure"
@@ -60,7 +57,9 @@ func galleries(run *record.Run, columns int) []gallery {
 	case docs.test != nil:
 		whole.rows(repeatFigure(docs.test))
 	case docs.sweep != nil:
-		whole.chart(sweepFigure(docs.sweep), columns)
+		for _, c := range sweepFigures(docs.sweep) {
+			whole.chart(c, columns)
+		}
 	}
 	whole.chart(latencyFigure(transfers), columns)
 	all := []gallery{whole}
@@ -82,43 +81,4 @@ func galleries(run *record.Run, columns int) []gallery {
 		all = append(all, g)
 	}
 	return slices.DeleteFunc(all, func(g gallery) bool { return len(g.Pictures) == 0 })
-}
-
-// sweptFactor is what a sweep's x axis is: the first factor by name with several
-// numbers.
-func sweptFactor(s *swept) string {
-	found := map[string]map[float64]bool{}
-	for _, p := range s.Points {
-		for name, value := range p.Factors {
-			if v, ok := value.(float64); ok {
-				if found[name] == nil {
-					found[name] = map[float64]bool{}
-				}
-				found[name][v] = true
-			}
-		}
-	}
-	best := ""
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if len(found[name]) > 1 && (best == "" || len(found[name]) > len(found[best])) {
-			best = name
-		}
-	}
-	return best
-}
-
-// otherFactors names a line of a sweep.
-func otherFactors(factors map[string]any, but string) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(factors)) {
-		if name != but {
-			parts = append(parts, fmt.Sprintf("%s %v", name, factors[name]))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// ordered sorts points by their place.
-func ordered(points []figure.Point) {
-	slices.SortStableFunc(points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
 }

@@ -30,6 +30,7 @@ func realRuns(t testing.TB) map[string][]*record.Run {
 	return map[string][]*record.Run{
 		"diagnosis":  {diagnosed(t, "lossy-wan")},
 		"tuning":     {tuned(t)},
+		"sweep":      {sweptRun(t, "sweep-grid")},
 		"comparison": {diagnosed(t, "california-uk"), diagnosed(t, "clean-wan")},
 	}
 }

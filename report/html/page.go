@@ -39,6 +39,7 @@ type runSection struct {
 	Galleries  []gallery
 	Transfers  []transferRow
 	More       int // transfers that are not listed
+	Points     *pointTable
 	Provenance *provenance
 }
 
@@ -69,6 +70,11 @@ func newPage(runs []*record.Run, l limits, embedded embedding) *page {
 			s.Galleries = galleries(run, l.columns)
 		}
 		s.Transfers, s.More = transferRows(run, l)
+		if docs := read(run); docs.sweep != nil {
+			if s.Points = newPointTable(docs.sweep, l); s.Points != nil {
+				s.More += s.Points.Left
+			}
+		}
 		p.Runs = append(p.Runs, s)
 	}
 	if l.figures < min(len(runs), l.runs) {

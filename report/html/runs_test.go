@@ -56,6 +56,20 @@ func diagnosed(t testing.TB, name string) *record.Run {
 	return run
 }
 
+// sweptRun is a kept sweep.
+func sweptRun(t testing.TB, name string) *record.Run {
+	t.Helper()
+	document, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &record.Run{
+		Header: record.Header{Schema: record.Schema, ID: "019aa0f1-3c00-7000-8000-000000000004", Kind: record.Sweep, State: record.Done, Started: began, Ended: began.Add(3 * time.Minute),
+			Command: []string{"sweep", "x", "--lab", "clean-lan"}, Version: "0.9.0", Scenario: "clean-lan", From: "a", To: "b", Tags: []string{}},
+		Document: document,
+	}
+}
+
 // tuned is the kept run of a tuning: its transfers are real ones, of the path with a
 // small receive buffer and of one without.
 func tuned(t testing.TB) *record.Run {

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
@@ -75,11 +76,19 @@ func (s *summary) compare(d *experiment.ABDocument, clean func(string) string) {
 }
 
 func (s *summary) sweep(d *swept, clean func(string) string) {
-	s.Headline = clean(cmp.Or(d.Says, d.Experiment))
-	if d.Enough.Factor != "" {
-		s.fact("enough", clean(fmt.Sprintf("%s %v: %s", d.Enough.Factor, d.Enough.Value, d.Enough.Why)))
+	s.Headline = clean(cmp.Or(d.Experiment, "sweep"))
+	s.Says, s.Before = clean(d.Says), ""
+	if d.Error != "" {
+		s.warn(clean(sentence(d.Error)))
 	}
-	if d.Law.Name != "" {
-		s.fact("law", clean(fmt.Sprintf("%s, residual %s", d.Law.Name, unit.Percent(d.Law.Residual))))
+	s.fact("about", clean(d.About))
+	if d.Enough != nil {
+		s.fact("enough", clean(fmt.Sprintf("%s %s: %s", d.Enough.Factor, d.written(d.Enough.Factor, d.Enough.Value), d.Enough.Why)))
 	}
+	if d.Law != nil {
+		s.fact("law", clean(strings.TrimSuffix(fmt.Sprintf("%s, %s (%s)", d.Law.Name, d.Law.Formula, d.Law.Source), " ()")))
+		s.fact("law and data", clean(d.Law.Says))
+	}
+	s.fact("plan", clean(fmt.Sprintf("%s, %s of every point in an order drawn anew for each (seed %d)", d.Plan, unit.Count(d.Blocks, "block"), d.Seed)))
+	s.fact("traffic", fmt.Sprintf("%s, %.0f s, %s", unit.Count(d.Spent.Transfers, "transfer"), d.Spent.Seconds, unit.Size(d.Spent.Bytes)))
 }
