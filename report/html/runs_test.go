@@ -1,0 +1,131 @@
+package html
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/tune"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// began is when the runs of tests began.
+var began = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+
+// evidence is what diagnose wrote of a real transfer in the lab.
+func evidence(t testing.TB, name string) *examine.Examination {
+	t.Helper()
+	x, err := examine.Read(filepath.Join("..", "testdata", "diagnosis", name+".evidence.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// diagnosed is the kept run of such a diagnosis.
+func diagnosed(t testing.TB, name string) *record.Run {
+	t.Helper()
+	x := evidence(t, name)
+	document, err := os.ReadFile(filepath.Join("..", "testdata", "diagnosis", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &x.Evidence
+	run := &record.Run{
+		Header: record.Header{
+			Schema: record.Schema, ID: "019aa0f1-3c00-7000-8000-000000000001", Kind: record.Diagnose, State: record.Done,
+			Started: began, Ended: began.Add(12 * time.Second), Command: []string{"diagnose", "--lab", name}, Version: "0.9.0", Scenario: name,
+			From: "a", To: "b", Goodput: e.Transfer.Goodput(e.Direction), Verdict: x.Diagnosis.Verdict.Cause, Tags: []string{"lab"},
+		},
+		Document: document,
+		Events: []record.Event{{Kind: record.Phase, Text: "probe the path"}, {At: time.Second, Kind: record.Phase, Text: "measure a transfer"},
+			{At: 8 * time.Second, Kind: record.Result, Text: e.Transfer.Goodput(e.Direction).String()}},
+		Transfers: []record.Transfer{{At: time.Second, Phase: "measure a transfer", Result: e.Transfer}},
+		Hosts: []record.Host{{Side: record.Near, When: record.Before, At: began, Is: e.SenderHost}, {Side: record.Far, When: record.Before, At: began, Is: e.ReceiverHost},
+			{Side: record.Near, When: record.After, At: began, Is: e.SenderHost}},
+	}
+	for _, trial := range e.Trials {
+		run.Transfers = append(run.Transfers, record.Transfer{At: 9 * time.Second, Phase: "ask: " + trial.Why, Error: trial.Failed, Result: trial.Result})
+	}
+	return run
+}
+
+// sweptRun is a kept sweep.
+func sweptRun(t testing.TB, name string) *record.Run {
+	t.Helper()
+	document, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &record.Run{
+		Header: record.Header{Schema: record.Schema, ID: "019aa0f1-3c00-7000-8000-000000000004", Kind: record.Sweep, State: record.Done, Started: began, Ended: began.Add(3 * time.Minute),
+			Command: []string{"sweep", "x", "--lab", "clean-lan"}, Version: "0.9.0", Scenario: "clean-lan", From: "a", To: "b", Tags: []string{}},
+		Document: document,
+	}
+}
+
+// tuned is the kept run of a tuning: its transfers are real ones, of the path with a
+// small receive buffer and of one without.
+func tuned(t testing.TB) *record.Run {
+	t.Helper()
+	before, after := evidence(t, "california-uk"), evidence(t, "clean-wan")
+	found, left := before.Evidence.Transfer, after.Evidence.Transfer
+	from, to := found.Goodput(bulk.Forward), left.Goodput(bulk.Forward)
+	around := func(r unit.Rate) []unit.Rate { return []unit.Rate{r * 0.99, r, r * 1.008, r * 0.995} }
+	result := tune.Result{
+		Schema: tune.ResultSchema, Direction: bulk.Forward, From: "a", To: "b", Path: before.Evidence.Path, Apply: tune.ApplyLive,
+		Before: tune.Figure{Goodput: from, Runs: around(from)}, After: tune.Figure{Goodput: to, Runs: around(to), Retrans: 0.0004},
+		Gain: float64(to / from), GainCI95: [2]float64{float64(to/from) * 0.98, float64(to/from) * 1.02}, Proof: &tune.Proof{Pairs: 4, Gain: float64(to / from)},
+		Verdict: before.Diagnosis.Verdict, Remaining: &diagnose.Finding{Cause: diagnose.Healthy, Confidence: 0.97, Says: "The path is full."},
+		Kept: []tune.Outcome{{Host: "b", Tunable: "net.ipv4.tcp_rmem", From: "4096 65536 87380", To: "4096 65536 67108864",
+			Effect: to.String() + " with it, " + from.String() + " without", Why: "the path holds 17.9 MiB", Source: "Linux ip-sysctl, https://docs.kernel.org/networking/ip-sysctl.html"}},
+		PutBack: []tune.Outcome{{Host: "a", Tunable: "net.ipv4.tcp_wmem", From: "4096 16384 4194304", To: "4096 16384 67108864", Effect: "no difference that can be measured"}},
+		Advice: []tune.Advice{{Host: "b", Says: "to use larger rings, its administrator should run (the link goes down for a moment)", Commands: []string{"ethtool -G eth0 rx 4096"}},
+			{Says: "bufferbloat: the queue before the narrowest link is 4 times the path's bandwidth-delay product"}},
+		Latency: tune.LatencyPair{Before: 150, After: 171}, TestSeconds: 68.2, TestBytes: 2 << 30,
+		ChangeSets: []tune.ChangeSet{{Host: "b", ID: "20261120-093214-f03da3", Undo: "fullbore revert 20261120-093214-f03da3"}},
+	}
+	document, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as, try, proof := "measure as it is now", "try: larger receive buffers (b net.ipv4.tcp_rmem = 4096 65536 67108864)", "measure before and after again, alternately, until the gain is certain"
+	useless := "try: larger send buffers (a net.ipv4.tcp_wmem = 4096 16384 67108864)"
+	run := &record.Run{
+		Header: record.Header{
+			Schema: record.Schema, ID: "019aa0f1-3c00-7000-8000-000000000002", Kind: record.Tune, State: record.Done, Started: began, Ended: began.Add(95 * time.Second),
+			Command: []string{"tune", "--lab", "california-uk"}, Version: "0.9.0", Scenario: "california-uk", From: "a", To: "b", Goodput: to, Verdict: result.Verdict.Cause, Tags: []string{},
+		},
+		Document: document,
+	}
+	after2 := *after.Evidence.ReceiverHost
+	after2.Tunables = map[string]string{}
+	for name, value := range before.Evidence.ReceiverHost.Tunables {
+		after2.Tunables[name] = value
+	}
+	after2.Tunables["net.ipv4.tcp_rmem"] = "4096 65536 67108864"
+	run.Hosts = []record.Host{
+		{Side: record.Near, When: record.Before, At: began, Is: before.Evidence.SenderHost}, {Side: record.Far, When: record.Before, At: began, Is: before.Evidence.ReceiverHost},
+		{Side: record.Far, When: record.After, At: began, Is: &after2},
+	}
+	at := time.Duration(0)
+	phase := func(name, came string, transfers ...*bulk.Result) {
+		run.Events = append(run.Events, record.Event{At: at, Kind: record.Phase, Text: name})
+		for _, r := range transfers {
+			run.Transfers = append(run.Transfers, record.Transfer{At: at, Phase: name, Result: r})
+			at += 4 * time.Second
+		}
+		run.Events = append(run.Events, record.Event{At: at, Kind: record.Result, Text: came})
+	}
+	phase(as, from.String()+"; the limit is receiver-buffer", found)
+	phase(try, "helps: "+from.String()+" -> "+to.String()+" (x 66)", found, left, left, found)
+	phase(useless, "no difference that can be measured: "+to.String()+" -> "+to.String(), left, left, left, left)
+	phase(proof, "certain", found, left, found, left)
+	return run
+}
