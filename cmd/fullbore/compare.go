@@ -14,13 +14,15 @@ import (
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/report/html"
 	"github.com/fullbore/fullbore/stat"
 )
 
-// compareCmd compares two variants of test, run in turns.
+// compareCmd compares two variants of test, run in turns, or two runs that were kept.
 type compareCmd struct {
 	Endpoint
 	recordFlags
+	Other    string   `arg:"" optional:"" placeholder:"RUN" help:"With two runs instead of a far end, as 'fullbore report' takes them: compare what was kept."`
 	AB       variants `name:"ab" placeholder:"\"ARGS A\" \"ARGS B\"" help:"Flags of 'fullbore test' of the two variants that run in turns, each in quotes."`
 	Rounds   int      `default:"10" placeholder:"N" help:"Runs of each variant (10), 3 to 1000."`
 	UntilCI  string   `name:"until-ci" placeholder:"SHARE" help:"Run (3 to 30 rounds) until the ratio of their goodput is known to within this share, such as 2%; exit code 4 if it is not."`
@@ -51,6 +53,9 @@ func (v *variants) Decode(ctx *kong.DecodeContext) error {
 }
 
 func (c *compareCmd) Run(app *app) error {
+	if c.Other != "" {
+		return c.kept(app)
+	}
 	contest, err := c.contest()
 	if err != nil {
 		return err
@@ -94,10 +99,39 @@ func (c *compareCmd) Run(app *app) error {
 	return err
 }
 
+// kept compares two runs that were kept.
+func (c *compareCmd) kept(app *app) error {
+	if c.AB.given {
+		return usageError("--ab compares two variants on the way to one far end: %s and %s were given", c.Host, c.Other)
+	}
+	runs, err := findRuns(app, []string{c.Host, c.Other})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		document := comparedDocument{Schema: "fullbore/compared/1"}
+		for _, r := range runs {
+			document.Runs = append(document.Runs, r.Header)
+		}
+		if len(runs) == 2 && runs[0].Goodput > 0 {
+			document.Ratio = float64(runs[1].Goodput / runs[0].Goodput)
+		}
+		return printJSON(app.stdout, document)
+	}
+	return html.Markdown(app.stdout, runs)
+}
+
+// comparedDocument is the JSON contract of compare RUN RUN (docs/json.md).
+type comparedDocument struct {
+	Schema string          `json:"schema"`
+	Runs   []record.Header `json:"runs"`
+	Ratio  float64         `json:"goodput_ratio,omitempty"` // of the second run to the first
+}
+
 // contest reads the flags.
 func (c *compareCmd) contest() (*experiment.AB, error) {
 	if !c.AB.given {
-		return nil, usageError(`say what to compare: --ab "ARGS A" "ARGS B"`)
+		return nil, usageError(`say what to compare: --ab "ARGS A" "ARGS B", or two runs that were kept (fullbore history lists them)`)
 	}
 	if err := c.recordFlags.check(); err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -209,7 +207,7 @@ func loadRun(ctx context.Context, store *record.Store, name string) (*record.Run
 }
 
 type historyImportCmd struct {
-	File []string `arg:"" placeholder:"FILE" help:"What 'fullbore history export' wrote; - is stdin."`
+	File []string `arg:"" placeholder:"FILE" help:"What 'fullbore history export' wrote, or reports; - is stdin."`
 }
 
 func (c *historyImportCmd) Run(app *app) error {
@@ -238,18 +236,6 @@ func (c *historyImportCmd) Run(app *app) error {
 	}
 	_, _ = fmt.Fprintf(app.stdout, "%d runs added to %s, %d were there\n", added, store.Place(), there)
 	return nil
-}
-
-func readRuns(stdin io.Reader, name string, call func(*record.Run) error) error {
-	if name == "-" {
-		return record.ReadRuns(stdin, call)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return record.ReadRuns(file, call)
 }
 
 type historyPruneCmd struct {

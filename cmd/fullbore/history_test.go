@@ -221,7 +221,7 @@ func TestIntegrationHistoryInterrupted(t *testing.T) {
 		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.Wait() // it says so
+		_ = c.Wait()                                                               // it says so
 		if runs := kept(t, place).Runs; len(runs) != 1 || runs[0].State != state { // of a killed one that shows some seconds later
 			t.Errorf("after %v: %+v", signal, runs)
 		}

@@ -33,6 +33,7 @@ type cli struct {
 	Watch    watchCmd    `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Lab      labCmd      `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
 	Serve    serveCmd    `cmd:"" help:"Be the far end."`
+	Report   reportCmd   `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
 	History  historyCmd  `cmd:"" help:"List the runs that were kept, and how a path went over time."`
 	Watchdog watchdogCmd `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

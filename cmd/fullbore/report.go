@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/report/html"
+)
+
+// reportCmd writes runs for people who were not there.
+type reportCmd struct {
+	Runs   []string `arg:"" name:"run" placeholder:"RUN|FILE" help:"Runs by the first or last characters of their identifiers, last, or files: reports, and what 'fullbore history export' wrote. Several make a comparison."`
+	Output string   `short:"o" type:"path" placeholder:"FILE" help:"Write to FILE (default: stdout)."`
+	Format string   `enum:"html,md" default:"html" help:"html: one page with its figures, to mail; md: text for a ticket (${default})."`
+	Redact bool     `help:"Replace names and addresses of hosts, the same one always by the same."`
+}
+
+func (c *reportCmd) Run(app *app) error {
+	if c.Output == "" && c.Format == "html" && isTerminal(app.stdout.Writer) {
+		return &hinted{err: errors.New("a page is not for a terminal"), hint: "name a file with -o, or use --format md", code: exitUsage}
+	}
+	runs, err := findRuns(app, c.Runs)
+	if err != nil {
+		return err
+	}
+	if c.Redact {
+		if runs, err = html.Redact(runs); err != nil {
+			return err
+		}
+	}
+	write := html.Write
+	if c.Format == "md" {
+		write = html.Markdown
+	}
+	if c.Output == "" {
+		return write(app.stdout, runs)
+	}
+	var page strings.Builder
+	if err := write(&page, runs); err != nil {
+		return err
+	}
+	if err := writeFile(c.Output, page.String()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// writeFile writes a text that names hosts and their settings: a file is there whole or
+// not at all; a device, a pipe or a symbolic link is written to and never replaced.
+func writeFile(name, text string) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, []byte(text), 0o600)
+	}
+	return maybe.WriteFile(name, []byte(text), 0o600)
+}
+
+// mostReported bounds a comparison.
+const mostReported = 50
+
+// findRuns gives runs by what people call them: identifiers, or files.
+func findRuns(app *app, names []string) ([]*record.Run, error) {
+	var runs []*record.Run
+	var store *record.Store
+	for _, name := range names {
+		before := len(runs)
+		if _, err := os.Stat(name); err == nil {
+			err = readRuns(app.stdin, name, func(r *record.Run) error {
+				if len(runs) == mostReported {
+					return fmt.Errorf("more than %d runs", mostReported)
+				}
+				runs = append(runs, r)
+				return nil
+			})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if len(runs) == before {
+				return nil, fmt.Errorf("%s: there is no run in it", name)
+			}
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./") {
+			return nil, fmt.Errorf("%w", err)
+		}
+		if store == nil {
+			opened, err := openRecord(app.ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer opened.Close()
+			store = opened
+		}
+		run, err := loadRun(app.ctx, store, name)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	if len(runs) > mostReported {
+		return nil, usageError("%d runs: a report has %d at most", len(runs), mostReported)
+	}
+	return runs, nil
+}
+
+// readRuns calls with each run of a file: of a report, or of an export.
+func readRuns(stdin io.Reader, name string, call func(*record.Run) error) error {
+	from := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		from = file
+	}
+	text := bufio.NewReader(from)
+	if !isPage(text) {
+		return record.ReadRuns(text, call)
+	}
+	runs, err := html.Read(text)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := call(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isPage looks whether a report is what comes: an export begins with a brace.
+func isPage(text *bufio.Reader) bool {
+	first, _ := text.Peek(1)
+	return string(first) == "<"
+}
