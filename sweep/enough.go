@@ -65,7 +65,7 @@ func enoughOf(all []series, margin float64, text func(float64) string) (Enough, 
 		}
 		return Enough{
 			Value: number(all[i].value), Sure: e.Low >= 1-margin,
-			Why: fmt.Sprintf("it carries %s of what %s does, the fastest (90 %%: %s)", unit.Percent(e.Gain), text(all[best].value), between(e)),
+			Why: fmt.Sprintf("it carries %s what %s does, the fastest (90 %%: %s)", share(e.Gain), text(all[best].value), between(e)),
 		}, true
 	}
 	return Enough{}, false
@@ -95,16 +95,24 @@ func paired(a, b map[int]float64) (x, y []float64) {
 	return x, y
 }
 
-// between writes an interval of ratios: "95 % to 103 %".
-func between(e stat.Effect) string { return factor(e.Low) + " to " + factor(e.High) }
+// between writes an interval of ratios: "95 to 103 %", "1.9 to 2.2 times".
+func between(e stat.Effect) string {
+	if e.Gain >= twice {
+		return fmt.Sprintf("%.3g to %.3g times", e.Low, e.High)
+	}
+	return fmt.Sprintf("%.3g to %.3g %%", 100*e.Low, 100*e.High)
+}
 
-// factor writes a ratio as a share of what it is held against, or as a multiple.
-func factor(ratio float64) string {
-	if ratio >= 2 {
+// share writes a ratio before what it is of: "97 % of", "2.1 times".
+func share(ratio float64) string {
+	if ratio >= twice {
 		return fmt.Sprintf("%.3g times", ratio)
 	}
-	return fmt.Sprintf("%.3g %%", 100*ratio)
+	return fmt.Sprintf("%.3g %% of", 100*ratio)
 }
+
+// twice as much is written as that, also where it is a little less.
+const twice = 1.995
 
 // together is what is enough in each combination of the other factors: the largest of
 // all, since less would not do in one of them.

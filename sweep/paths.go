@@ -16,8 +16,8 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Ends are both ends of one path, with what an experiment needs of them. Of a real path
-// there is one; in the lab, another one for every setting of the path.
+// Ends are both ends of one path of the lab. Between two points on other paths they are
+// put back, and may be set again.
 type Ends interface {
 	World
 	// Close ends them, after PutBack.
@@ -65,6 +65,11 @@ func (w *Paths) About() About {
 // Set builds the point's path, unless it is there, and sets the rest at its ends.
 func (w *Paths) Set(ctx context.Context, p Point) error {
 	key := pathKey(p)
+	if n := len(w.ready); n > 0 && w.ready[n-1].key != key { // nobody renews what is set there meanwhile
+		if err := w.present().PutBack(ctx); err != nil {
+			return err
+		}
+	}
 	at := slices.IndexFunc(w.ready, func(o opened) bool { return o.key == key })
 	if at < 0 {
 		scenario, err := changed(w.scenario, p.path())

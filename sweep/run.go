@@ -8,75 +8,8 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/examine"
-	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/unit"
 )
-
-// World is what an experiment sets and measures in. Its calls come one at a time.
-type World interface {
-	// About says what is known beforehand.
-	About() About
-	// Set brings both ends and the path to what the point asks for, and puts back
-	// everything else that Set had changed. What is a socket's own ([Point.Spec]) is not
-	// its to set.
-	Set(ctx context.Context, p Point) error
-	// Transfer runs one transfer.
-	Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error)
-	// Taken reads back what Set has set: what is really in effect, by factor.
-	Taken(ctx context.Context, p Point) (map[string]Value, error)
-	// PutBack puts everything back as it was found. It is called once, however the
-	// experiment ends, with a context of its own.
-	PutBack(ctx context.Context) error
-}
-
-// About is what a world knows before anything is measured.
-type About struct {
-	CPUs     int       // that both ends have, the fewer of the two; 0: not known
-	Capacity unit.Rate // what the path carries as goodput; 0: not known
-	Scenario string    // of the lab
-	Shared   bool      // both ends are on one machine, so that a host's CPU time is that of both
-	Kernels  Kernels
-}
-
-// Store keeps what was measured, so that an experiment which was killed goes on where
-// it was.
-type Store interface {
-	// Kept are the points that are there already, in the order in which they were kept.
-	Kept() []Measured
-	// Keep adds one; it is there even if the process is killed right afterwards.
-	Keep(m Measured) error
-}
-
-// Measured is one transfer of an experiment.
-type Measured struct {
-	Block int              `json:"block"`
-	Key   string           `json:"point"`
-	Began time.Time        `json:"began"`
-	Took  time.Duration    `json:"took_ns"` // with its settings and set-up
-	Bytes int64            `json:"bytes"`
-	Run   *experiment.Run  `json:"run,omitempty"` // nil: it failed
-	Taken map[string]Value `json:"taken,omitempty"`
-	Notes []string         `json:"notes,omitempty"`
-	ACKs  []bulk.ACKPoint  `json:"acks,omitempty"`
-	Error string           `json:"error,omitempty"` // why it failed
-}
-
-// Watch is notified of progress. Calls come one at a time.
-type Watch interface {
-	examine.Watcher
-	// Starts says what the experiment costs, and how much of it is there already.
-	Starts(cost Cost, kept int)
-	// Kept gives each transfer when it has been measured and kept; result is nil of one
-	// that failed.
-	Kept(m Measured, result *bulk.Result, left Left)
-}
-
-// Left is what remains of an experiment.
-type Left struct {
-	Transfers int // at most, of a search
-	Time      time.Duration
-}
 
 // Errors that callers distinguish.
 var (
@@ -122,6 +55,9 @@ func Run(ctx context.Context, spec *Spec, world World, store Store, watch Watch)
 	return r.document(), err
 }
 
+// drawSeed draws one: JSON numbers hold 53 bits exactly.
+func drawSeed() uint64 { return rand.Uint64() >> 11 }
+
 // run is an experiment that runs.
 type run struct {
 	spec     *Spec
@@ -136,8 +72,7 @@ type run struct {
 	kept     map[string]Measured // of an earlier start, by block and point
 	measured []Measured
 	spent    Spent
-	failing  int // transfers, one after the other
-	started  bool
+	failing  []error // of transfers, one after the other
 }
 
 func begin(spec *Spec, world World, store Store, watch Watch) (*run, error) {
@@ -145,7 +80,7 @@ func begin(spec *Spec, world World, store Store, watch Watch) (*run, error) {
 	own := *spec
 	r.spec = &own
 	for r.spec.Seed == 0 {
-		r.spec.Seed = rand.Uint64() >> 11 // JSON numbers hold 53 bits exactly
+		r.spec.Seed = drawSeed()
 	}
 	for _, m := range store.Kept() {
 		if m.Run != nil { // what failed is tried again
@@ -225,15 +160,15 @@ func (r *run) all(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		m, there := r.kept[place(t.block, t.point.Key())]
-		var err error
 		if there {
 			r.spent.Resumed++
-			r.failing = 0
-		} else if m, err = r.one(ctx, t); err != nil {
+			r.failing = nil
+			r.count(m)
+			continue
+		}
+		if err := r.one(ctx, t); err != nil {
 			return err
 		}
-		r.count(m)
-		r.order.tell(float64(goodput(m)))
 	}
 }
 
@@ -267,6 +202,7 @@ func goodput(m Measured) unit.Rate {
 	return m.Run.Goodput
 }
 
+// count takes a transfer into the account, and tells the order of it.
 func (r *run) count(m Measured) {
 	r.measured = append(r.measured, m)
 	r.spent.Transfers++
@@ -275,12 +211,13 @@ func (r *run) count(m Measured) {
 	if m.Run == nil {
 		r.spent.Failed++
 	}
+	r.order.tell(float64(goodput(m)))
 }
 
 // one measures a point. An error ends the experiment.
-func (r *run) one(ctx context.Context, t turn) (Measured, error) {
+func (r *run) one(ctx context.Context, t turn) error {
 	if r.spent.Seconds > r.spec.Budget.Seconds() {
-		return Measured{}, fmt.Errorf("%w: %v is spent, and %d transfers remain", ErrBudget, r.spec.Budget, r.order.left())
+		return fmt.Errorf("%w: %v is spent, and %d transfers remain", ErrBudget, r.spec.Budget, r.order.left())
 	}
 	left := r.left()
 	r.watch.Phase(fmt.Sprintf("%s (block %d; %s, about %v left)", t.point, t.block+1, unit.Count(left.Transfers, "transfer"), left.Time.Round(time.Second)))
@@ -288,24 +225,25 @@ func (r *run) one(ctx context.Context, t turn) (Measured, error) {
 	m, result, err := r.measure(ctx, t, began)
 	m.Took = time.Since(began)
 	if ctx.Err() != nil { // not a measurement of anything
-		return m, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if err != nil {
-		m = Measured{Block: t.block, Key: t.point.Key(), Began: began, Took: m.Took, Bytes: m.Bytes, Notes: m.Notes, Error: oneLine(err)}
+		m.Error = oneLine(err)
 		r.watch.Result("failed: " + m.Error)
-		r.failing++
+		r.failing = append(r.failing, err)
 	} else {
 		r.watch.Result(m.Run.Goodput.String())
-		r.failing = 0
+		r.failing = nil
 	}
 	if kept := r.store.Keep(m); kept != nil {
-		return m, fmt.Errorf("keep what was measured: %w", kept)
+		return fmt.Errorf("keep what was measured: %w", kept)
 	}
+	r.count(m)
 	r.watch.Kept(m, result, r.left())
-	if r.failing >= mostFailures {
-		return m, fmt.Errorf("%w: %d transfers failed one after the other, the last one: %w", ErrFailing, r.failing, err)
+	if n := len(r.failing); n >= mostFailures {
+		return fmt.Errorf("%w: %d transfers failed one after the other, the last one: %w", ErrFailing, n, err)
 	}
-	return m, nil
+	return nil
 }
 
 // measure sets a point, runs its transfer and reads back what was in effect.

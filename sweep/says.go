@@ -94,7 +94,7 @@ func (d *Document) against(usual, best *PointResult) string {
 	case best.Gain == nil:
 		return fmt.Sprintf("the present setting carries %v, the fastest (%s) %v", usual.Goodput, best.point, best.Goodput)
 	case best.Gain.Low > 1 && best.Gain.Gain >= 1+d.Smallest:
-		return fmt.Sprintf("the fastest (%s) carries %v, %s of the present setting's %v (95 %%: %s)", best.point, best.Goodput, factor(best.Gain.Gain), usual.Goodput, between(*best.Gain))
+		return fmt.Sprintf("the fastest (%s) carries %v, %s the present setting's %v (95 %%: %s)", best.point, best.Goodput, share(best.Gain.Gain), usual.Goodput, between(*best.Gain))
 	}
 	return fmt.Sprintf("nothing is faster than the present setting, %v, by %s", usual.Goodput, unit.Percent(d.Smallest))
 }

@@ -142,7 +142,7 @@ func TestSearchStopsAtWhatCannotBeSet(t *testing.T) {
 	}
 	value, sure := s.enough()
 	why := s.why(func(v float64) string { return number(v).Text(Bytes) })
-	if value != 1<<20 || !sure || why != "1 MiB carries 2 times as much as 512 KiB (95 %: 2 times to 2 times); 2 MiB could not be set" {
+	if value != 1<<20 || !sure || why != "1 MiB carries 2 times what 512 KiB does (95 %: 2 to 2 times); 2 MiB could not be set" {
 		t.Errorf("%g, %v, %s", value, sure, why)
 	}
 }
