@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,13 @@ type opened struct {
 	ends Ends
 }
 
-// NewPaths varies the path of a scenario. about is what is known of its hosts.
+// LabHosts is what is known of the two hosts of every lab: they share this machine.
+func LabHosts() About {
+	return About{CPUs: runtime.NumCPU(), Shared: true, Kernels: Kernels{NearDoubles: runtime.GOOS == "linux", FarDoubles: runtime.GOOS == "linux"}}
+}
+
+// NewPaths varies the path of a scenario. about is what is known of its hosts, such as
+// [LabHosts].
 func NewPaths(scenario *lab.Scenario, about About, open Open) *Paths {
 	if about.Scenario == "" {
 		about.Scenario = scenario.Name
