@@ -19,6 +19,7 @@ type Document struct {
 	Blocks     int           `json:"blocks"`
 	Seed       uint64        `json:"seed"`
 	Smallest   float64       `json:"smallest_difference"`
+	Also       []string      `json:"also"`    // what the experiment wants shown beside goodput and CPUs
 	Cost       Cost          `json:"cost"`    // as said before it started
 	Spent      Spent         `json:"spent"`   // all runs of it together
 	CPUsOf     string        `json:"cpus_of"` // whose work cpus_used is: "host", or "process" where both ends share a machine

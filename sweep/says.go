@@ -11,7 +11,7 @@ import (
 func (r *run) document() *Document {
 	d := &Document{
 		Schema: "fullbore/sweep/1", Experiment: r.spec.Name, About: r.spec.About, Scenario: r.about.Scenario, Plan: r.spec.Plan,
-		Factors: r.factors, Blocks: r.spec.Blocks, Seed: r.spec.Seed, Smallest: float64(r.spec.Smallest), Cost: r.cost, Spent: r.spent, CPUsOf: "host",
+		Factors: r.factors, Blocks: r.spec.Blocks, Seed: r.spec.Seed, Smallest: float64(r.spec.Smallest), Also: append([]string{}, r.spec.Measure.Also...), Cost: r.cost, Spent: r.spent, CPUsOf: "host",
 	}
 	if r.about.Shared {
 		d.CPUsOf = "process"
