@@ -27,11 +27,12 @@ func (p Point) elsewhere(over string) map[string]Value {
 	return all
 }
 
-// inWordsOf writes a combination: "connections 10, direction forward".
+// inWordsOf writes a combination: "connections 10, direction forward"; what is not
+// varied is left out.
 func (f Factors) inWordsOf(where map[string]Value) string {
 	var parts []string
 	for i := range f {
-		if v, ok := where[f[i].name]; ok {
+		if v, ok := where[f[i].name]; ok && len(f[i].Values) > 1 {
 			parts = append(parts, f[i].name+" "+v.Text(f[i].kind))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/law"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -91,7 +92,7 @@ func (d *Document) holdBeside(name LawName, factors Factors, capacity unit.Rate)
 
 // predicted is what a law has for a point; nil if what it needs is not known.
 func (p *PointResult) predicted(name LawName, capacity unit.Rate) *unit.Rate {
-	if p.Runs == 0 || p.rtt <= 0 {
+	if p.Runs == 0 || p.rtt <= 0 || p.Factors["direction"].Word == string(bulk.Both) { // each way has a share that is not known
 		return nil
 	}
 	connections := unit.Rate(max(1, p.streams))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -24,7 +26,7 @@ var (
 // putBackWithin is how long putting back may take.
 const putBackWithin = 30 * time.Second
 
-// mostFailures one after the other end an experiment.
+// mostFailures one after the other end an experiment of which nothing could be measured.
 const mostFailures = 5
 
 // Run runs an experiment. The document is there also with an error: of what was
@@ -100,8 +102,11 @@ func begin(spec *Spec, world World, store Store, watch Watch) (*run, error) {
 			r.cost = spec.cost(r.factors, 0, r.order.left(), rate)
 		} else {
 			r.order = &opening{point: r.usual}
-			widest := newSearch(1, 1, 1<<20, float64(spec.Smallest), spec.Blocks, 1, nil)
-			r.cost = spec.cost(r.factors, 0, 1+widest.left(), rate)
+			least, ok := f.floor()
+			if !ok {
+				least = 1
+			}
+			r.cost = spec.cost(r.factors, 0, 1+r.searchFrom(f, least).left(), rate)
 		}
 	} else {
 		points, usual := r.factors.points()
@@ -240,10 +245,20 @@ func (r *run) one(ctx context.Context, t turn) error {
 	}
 	r.count(m)
 	r.watch.Kept(m, result, r.left())
-	if n := len(r.failing); n >= mostFailures {
+	if n := len(r.failing); n > 0 && n >= r.patience(err) {
 		return fmt.Errorf("%w: %d transfers failed one after the other, the last one: %w", ErrFailing, n, err)
 	}
 	return nil
+}
+
+// patience is how many failures one after the other end an experiment. Where others have
+// been measured, or a host refuses what a point asks for, it may be the values: two
+// blocks can have all but one of theirs between them.
+func (r *run) patience(err error) int {
+	if r.spent.Failed < r.spent.Transfers && !errors.Is(err, peer.ErrLost) || errors.Is(err, change.ErrRefused) {
+		return max(mostFailures, 2*len(r.order.points()))
+	}
+	return mostFailures
 }
 
 // measure sets a point, runs its transfer and reads back what was in effect.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -275,6 +275,26 @@ func TestNothingWorks(t *testing.T) {
 	}
 }
 
+// TestManyRefused: values that a host refuses do not end an experiment in which others
+// can be measured, in whatever order they come.
+func TestManyRefused(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld()
+		w.fails = func(p Point) error {
+			if v, _ := p.Of("connections"); v.Number > 1 {
+				return fmt.Errorf("%w: too many", change.ErrRefused)
+			}
+			return nil
+		}
+		spec := parse(t, "factors: {connections: {from: 1, to: 12, step: +1}}\n")
+		spec.Seed = seed + 1
+		doc, err := Run(t.Context(), spec, w, &Memory{}, &log{})
+		if err != nil || doc.Points[0].Runs != 3 || doc.Spent.Failed != 33 {
+			t.Errorf("seed %d: %v", seed+1, err)
+		}
+	}
+}
+
 // TestPutBack: however an experiment ends, everything is put back once, and a way back
 // that fails is told.
 func TestPutBack(t *testing.T) {
@@ -348,17 +368,11 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rapid.Check(t, func(t *rapid.T) {
-				file := filepath.Join(os.TempDir(), fmt.Sprintf("sweep-%d-%d", os.Getpid(), rand.Uint64()))
-				defer os.Remove(file)
-				spec, err := Parse("x.yaml", []byte("name: x\nseed: 1\n"+text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				kill := rapid.IntRange(1, len(whole.set)).Draw(t, "killed at")
+			for kill := 1; kill <= len(whole.set); kill += 1 + kill/2 {
+				file := filepath.Join(t.TempDir(), "journal")
+				spec := parse(t, text)
 				first := newWorld()
-				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel()
+				ctx, cancel := context.WithCancel(t.Context())
 				first.breaks = func(n int) error {
 					if n == kill {
 						cancel()
@@ -372,6 +386,7 @@ func TestResume(t *testing.T) {
 				if _, err := Run(ctx, spec, first, journal, &log{}); !errors.Is(err, context.Canceled) {
 					t.Fatal(err)
 				}
+				cancel()
 				journal.Close()
 				torn, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 				if err != nil {
@@ -383,9 +398,9 @@ func TestResume(t *testing.T) {
 				if journal, err = OpenJournal(file, spec); err != nil {
 					t.Fatal(err)
 				}
-				defer journal.Close()
 				second := newWorld()
-				got, err := Run(context.Background(), spec, second, journal, &log{})
+				got, err := Run(t.Context(), spec, second, journal, &log{})
+				journal.Close()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -395,7 +410,7 @@ func TestResume(t *testing.T) {
 				if diff := cmp.Diff(comparable(want), comparable(got)); diff != "" {
 					t.Fatal(diff)
 				}
-			})
+			}
 		})
 	}
 }
@@ -420,8 +435,8 @@ func TestSearchRun(t *testing.T) {
 		enough      float64
 		says        string
 	}{
-		"too small": {1, nil, 1 << 20, "buffers of 1 MiB is enough: 1 MiB carries 2 times what 512 KiB does (95 %: 2 to 2 times); 2 MiB carries 100 % of that"},
-		"enough":    {40, nil, 32 << 10, "buffers of 32 KiB is enough"},
+		"too small": {1, nil, 1 << 20, "For buffers, 1 MiB is enough: 1 MiB carries 2 times what 512 KiB does (95 %: 2 to 2 times); 2 MiB carries 100 % of that"},
+		"enough":    {40, nil, 32 << 10, "For buffers, 32 KiB is enough"},
 	} {
 		w := newWorld()
 		w.carries = want.carries

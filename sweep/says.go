@@ -71,7 +71,14 @@ func (d *Document) sentence() string {
 		return d.extremes(measured, best)
 	}
 	e := d.Enough
-	text := fmt.Sprintf("%s of %s is enough: %s", e.Factor, e.Value.Text(e.kind), e.Why)
+	text := fmt.Sprintf("For %s, %s is enough: %s", e.Factor, e.Value.Text(e.kind), e.Why)
+	if n := len(e.Each); n > 1 && n <= mostSaid {
+		var each []string
+		for _, one := range e.Each {
+			each = append(each, one.Value.Text(e.kind)+" with "+d.Factors.inWordsOf(one.Where))
+		}
+		text += "; one by one, " + strings.Join(each, ", ")
+	}
 	if !e.Sure {
 		text += "; the runs scatter too much to be sure"
 	}
@@ -85,6 +92,9 @@ func (d *Document) sentence() string {
 	}
 	return text + "."
 }
+
+// mostSaid combinations in a sentence; tables have them all.
+const mostSaid = 8
 
 // against says what the fastest point gains over the present setting.
 func (d *Document) against(usual, best *PointResult) string {
