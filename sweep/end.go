@@ -41,11 +41,7 @@ func (e *end) want(p Point, far netip.AddrPort) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := e.text(base, v)
-		if err != nil {
-			return nil, err
-		}
-		want[name] = text
+		want[name] = e.text(base, v)
 	}
 	if !window.Present() {
 		if e.facts.OS != "linux" {
@@ -108,15 +104,15 @@ func (e *end) instance(name string, far netip.AddrPort) (string, error) {
 }
 
 // text is a value as the tunable takes it.
-func (e *end) text(name string, v Value) (string, error) {
+func (e *end) text(name string, v Value) string {
 	known, _ := tunable.Lookup(e.facts.OS, name)
 	switch {
 	case v.IsNumber():
-		return strconv.FormatFloat(v.Number, 'f', -1, 64), nil
+		return strconv.FormatFloat(v.Number, 'f', -1, 64)
 	case v.Word == allOfCPU && known != nil && known.Kind == tunable.Mask:
-		return mask(e.facts.CPUs), nil
+		return mask(e.facts.CPUs)
 	}
-	return v.Word, nil
+	return v.Word
 }
 
 // mask is that of the first CPUs, as in /sys: hexadecimal, in groups of 32.

@@ -102,7 +102,7 @@ func (w *Hosts) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Pr
 }
 
 // Taken is what the tunables of both hosts are now, as far as the point varies them.
-func (w *Hosts) Taken(ctx context.Context, p Point) (map[string]Value, error) {
+func (w *Hosts) Taken(_ context.Context, p Point) (map[string]Value, error) {
 	all := map[string]Value{}
 	for i := range p.values {
 		f := &p.factors[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,13 +31,8 @@ type machine struct {
 
 func newMachine(name string, more map[string]string) *machine {
 	m := &machine{now: map[string]string{tcpRmem: "4096 131072 524288", tcpWmem: "4096 16384 1048576", "net.ipv4.tcp_ecn": "2", "link.rps_cpus@eth0": "0", "link.mtu@eth0": "1500"}}
-	for k, v := range more {
-		m.now[k] = v
-	}
-	was := map[string]string{}
-	for k, v := range m.now {
-		was[k] = v
-	}
+	maps.Copy(m.now, more)
+	was := maps.Clone(m.now)
 	m.facts = host.Facts{Name: name, OS: "linux", CPUs: 4, BootID: name, CanChange: true, Tunables: was,
 		Interfaces: []host.Interface{{Name: "lo", Up: true}, {Name: "eth0", Up: true, Addresses: []string{"192.0.2.2/24"}}}}
 	return m

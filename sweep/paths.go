@@ -125,9 +125,7 @@ func (w *Paths) Taken(ctx context.Context, p Point) (map[string]Value, error) {
 	if all == nil {
 		all = map[string]Value{}
 	}
-	for name, v := range p.path() {
-		all[name] = v
-	}
+	maps.Copy(all, p.path())
 	return all, nil
 }
 

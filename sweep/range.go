@@ -20,16 +20,16 @@ func (f *Factor) fromRange(from, to, step string) (err error) {
 		return fmt.Errorf("%s has words, which have no range: list them", f.name)
 	}
 	r := &Range{Step: step}
-	if r.From, err = f.setting.read(from); err != nil {
+	if r.From, err = f.read(from); err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
-	if r.To, err = f.setting.read(to); err != nil {
+	if r.To, err = f.read(to); err != nil {
 		return fmt.Errorf("to: %w", err)
 	}
 	switch {
 	case !r.To.IsNumber() && r.To.Word != allOfCPU:
 		return fmt.Errorf("the range of %s ends with %q: use a number", f.name, to)
-	case !r.From.IsNumber() && !(step == "" && r.From.Present()):
+	case !r.From.IsNumber() && (step != "" || !r.From.Present()):
 		return fmt.Errorf("the range of %s begins with %q: use a number", f.name, from)
 	case r.From.Number > r.To.Number:
 		return fmt.Errorf("the range of %s ends before it begins", f.name)
