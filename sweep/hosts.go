@@ -89,7 +89,12 @@ func (w *Hosts) Set(ctx context.Context, p Point) error {
 		if err != nil {
 			return err
 		}
-		if err := e.held.Bring(ctx, want); err != nil {
+		err = e.held.Bring(ctx, want)
+		if errors.Is(err, change.ErrClosed) { // it reverted by itself, after a transfer that hung
+			e.held.ID, e.held.Live = "", nil
+			err = e.held.Bring(ctx, want)
+		}
+		if err != nil {
 			return fmt.Errorf("set %s: %w", e.name, err)
 		}
 	}

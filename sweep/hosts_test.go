@@ -46,6 +46,9 @@ func (m *machine) Begin(_ context.Context, reason string, within time.Duration) 
 }
 
 func (m *machine) Apply(_ context.Context, id string, settings []change.Setting) error {
+	if !m.open {
+		return change.ErrClosed
+	}
 	for _, s := range settings {
 		m.calls = append(m.calls, s.Tunable+"="+s.Value)
 		m.now[s.Tunable] = s.Value
@@ -242,6 +245,22 @@ func TestPutBackOfBoth(t *testing.T) {
 	err := w.PutBack(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "revert change set sweep-1 on a: gone (it reverts by itself within 32s)") || far.open {
 		t.Errorf("%v; the far set is open: %v", err, far.open)
+	}
+}
+
+// TestRevertedMeanwhile: a change set that was not heard of for too long is begun anew.
+func TestRevertedMeanwhile(t *testing.T) {
+	near, far := newMachine("a", nil), newMachine("b", nil)
+	w := meet(t, near, farEnd{far, false, newWorld()})
+	points, _ := parse(t, "factors: {both.net.ipv4.tcp_ecn: [1, 0]}").Factors.points()
+	if err := w.Set(t.Context(), points[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := near.Revert(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Set(t.Context(), points[1]); err != nil || near.now["net.ipv4.tcp_ecn"] != "0" || far.now["net.ipv4.tcp_ecn"] != "0" {
+		t.Errorf("%v: %s and %s", err, near.now["net.ipv4.tcp_ecn"], far.now["net.ipv4.tcp_ecn"])
 	}
 }
 

@@ -508,6 +508,14 @@ func TestScalabilityBeside(t *testing.T) {
 	}
 }
 
+// TestSaysCPUs: where CPUs are varied, how many the fastest used.
+func TestSaysCPUs(t *testing.T) {
+	doc, err := Run(t.Context(), parse(t, "factors: {cpus: [1, 2]}\n"), newWorld(), &Memory{}, &log{})
+	if err != nil || !strings.HasSuffix(doc.Says, "; the fastest uses 0.75 CPUs to send and 0.75 to receive.") {
+		t.Errorf("%v: %s", err, doc.Says)
+	}
+}
+
 // TestLossBeside: the loss of the path is what the law is told.
 func TestLossBeside(t *testing.T) {
 	w := newWorld()

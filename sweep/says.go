@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fullbore/fullbore/unit"
@@ -67,21 +68,12 @@ func (d *Document) sentence() string {
 	if best == nil {
 		return "Nothing was measured."
 	}
+	rest := d.acks(measured) + d.costs(best) + "."
 	if d.Enough == nil {
-		return d.extremes(measured, best)
+		return d.extremes(measured, best) + rest
 	}
 	e := d.Enough
-	text := fmt.Sprintf("For %s, %s is enough: %s", e.Factor, e.Value.Text(e.kind), e.Why)
-	if n := len(e.Each); n > 1 && n <= mostSaid {
-		var each []string
-		for _, one := range e.Each {
-			each = append(each, one.Value.Text(e.kind)+" with "+d.Factors.inWordsOf(one.Where))
-		}
-		text += "; one by one, " + strings.Join(each, ", ")
-	}
-	if !e.Sure {
-		text += "; the runs scatter too much to be sure"
-	}
+	text := d.enough(e)
 	if usual != nil {
 		for _, p := range measured {
 			if p.point.onPathOf(usual.point) && (!best.point.onPathOf(usual.point) || p.Goodput > best.Goodput) {
@@ -90,7 +82,62 @@ func (d *Document) sentence() string {
 		}
 		text += "; " + d.against(usual, best)
 	}
-	return text + "."
+	return text + rest
+}
+
+// acks says how many data segments an ACK answered, where that is to be shown.
+func (d *Document) acks(measured []*PointResult) string {
+	var few, many *PointResult
+	for _, p := range measured {
+		if p.PerACK == nil || !slices.Contains(d.Also, "acks") {
+			continue
+		}
+		if few == nil || *p.PerACK < *few.PerACK {
+			few = p
+		}
+		if many == nil || *p.PerACK > *many.PerACK {
+			many = p
+		}
+	}
+	if few == many {
+		return ""
+	}
+	return fmt.Sprintf("; an ACK answers %.2g data segments (%s) to %.2g (%s)", *few.PerACK, few.point, *many.PerACK, many.point)
+}
+
+// costs says how many CPUs the fastest point used, where CPUs are varied.
+func (d *Document) costs(best *PointResult) string {
+	if d.Factors.of("cpus") == nil || best.CPUs.Sender == nil || best.CPUs.Receiver == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the fastest uses %.2g CPUs to send and %.2g to receive", *best.CPUs.Sender, *best.CPUs.Receiver)
+}
+
+// enough says which value is, in each combination of the other factors if they are few.
+func (d *Document) enough(e *Enough) string {
+	text := fmt.Sprintf("For %s, %s is enough", e.Factor, e.Value.Text(e.kind))
+	if n := len(e.Each); n == 0 || n > mostSaid {
+		text += ": " + e.Why
+		if !e.Sure {
+			text += "; the runs scatter too much to be sure"
+		}
+		return text
+	}
+	var each []string
+	same, sure := true, true
+	for _, one := range e.Each {
+		each = append(each, one.Value.Text(e.kind)+" with "+d.Factors.inWordsOf(one.Where))
+		same, sure = same && one.Value.Equal(e.Value), sure && one.Sure
+	}
+	if same {
+		text += " whatever else was varied"
+	} else {
+		text = fmt.Sprintf("For %s, enough is %s", e.Factor, strings.Join(each, ", "))
+	}
+	if !sure {
+		text += "; not all of that is sure, as the runs scatter too much"
+	}
+	return text
 }
 
 // mostSaid combinations in a sentence; tables have them all.
@@ -118,7 +165,7 @@ func (d *Document) extremes(measured []*PointResult, best *PointResult) string {
 		}
 	}
 	if best == slowest || len(measured) == 1 {
-		return fmt.Sprintf("Goodput is %v with %s.", best.Goodput, best.point)
+		return fmt.Sprintf("Goodput is %v with %s", best.Goodput, best.point)
 	}
 	text := fmt.Sprintf("Goodput is between %v (%s) and %v (%s)", slowest.Goodput, slowest.point, best.Goodput, best.point)
 	if best.CI95 != nil && slowest.CI95 != nil && best.CI95[0] <= slowest.CI95[1] {
@@ -127,5 +174,5 @@ func (d *Document) extremes(measured []*PointResult, best *PointResult) string {
 	if d.Law != nil && d.Law.Residual != nil {
 		text += "; " + d.Law.Says
 	}
-	return strings.TrimSpace(text) + "."
+	return text
 }
