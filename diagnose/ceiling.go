@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/law"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -39,20 +40,17 @@ func WindowRate(window unit.Size, rtt time.Duration) unit.Rate {
 
 // LossWindow is the average window, in packets, that a congestion control keeps
 // when it sees loss events with probability p per packet: the response function
-// of RFC 9438 section 5.1 for CUBIC (C = 0.4, beta = 0.7, never below Reno) and
-// 1.22/sqrt(p) for Reno (Mathis, Semke, Mahdavi, Ott, CCR 27, 1997) and for all
-// others. It is infinite without loss, and for BBR, whose model does not take
-// loss for congestion (Cardwell et al., ACM Queue 14, 2016, figure 8: full rate
-// up to some 15 % loss).
+// of CUBIC, and Reno's for all others (package law). It is infinite without loss,
+// and for BBR, whose model does not take loss for congestion (Cardwell et al., ACM
+// Queue 14, 2016, figure 8: full rate up to some 15 % loss).
 func LossWindow(congestion string, p float64, rtt time.Duration) float64 {
-	if p <= 0 || IsBBR(congestion) {
+	switch {
+	case IsBBR(congestion):
 		return math.Inf(1)
+	case congestion == "cubic":
+		return law.CUBIC(p, rtt)
 	}
-	window := 1.22 / math.Sqrt(p)
-	if congestion == "cubic" {
-		window = max(window, 1.054*math.Pow(rtt.Seconds()/p, 0.75))
-	}
-	return window
+	return law.Reno(p)
 }
 
 // IsBBR says whether a congestion control is a version of BBR.

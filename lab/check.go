@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fullbore/fullbore/lab/schema"
@@ -34,14 +33,14 @@ var (
 // check finds everything that is well-formed but cannot be meant. What holds for
 // one key alone stands beside the key; what holds for a direction, in package wire.
 func (s *Scenario) check(root ast.Node) []*schema.Placed {
-	c := checker{root: root}
+	c := checker{schema.Checker{Root: root}}
 	sameFaults := reflect.DeepEqual(s.Path.BToA, &s.Path.AToB) // mostly as it was omitted
 	for _, fault := range schema.Check(s) {
 		if !sameFaults || !strings.HasPrefix(fault.Key, "path.b_to_a") {
-			c.reject(true, fault.Key, "%w", fault.Err)
+			c.Reject(true, fault.Key, "%w", fault.Err)
 		}
 	}
-	c.reject(!validName.MatchString(s.Name), "name", "a name of small letters, digits and hyphens is needed, not %q", s.Name)
+	c.Reject(!validName.MatchString(s.Name), "name", "a name of small letters, digits and hyphens is needed, not %q", s.Name)
 	c.direction("path.a_to_b", &s.Path, &s.Path.AToB)
 	if !sameFaults {
 		c.direction("path.b_to_a", &s.Path, s.Path.BToA)
@@ -51,55 +50,33 @@ func (s *Scenario) check(root ast.Node) []*schema.Placed {
 	for i, t := range s.Traffic {
 		at := fmt.Sprintf("traffic[%d]", i)
 		if t.From == "" || t.To == "" || t.Flows == 0 {
-			c.reject(true, at, "traffic needs from, to and flows")
+			c.Reject(true, at, "traffic needs from, to and flows")
 			continue
 		}
-		c.reject(t.From == t.To, at+".to", "traffic from %s to itself does not cross the path", t.From)
+		c.Reject(t.From == t.To, at+".to", "traffic from %s to itself does not cross the path", t.From)
 	}
 	if cause := s.Expect.Cause; cause != "" {
-		c.reject(!slices.Contains(Causes, cause), "expect.cause", "unknown cause %q%s", cause, near.DidYouMean(cause, Causes))
+		c.Reject(!slices.Contains(Causes, cause), "expect.cause", "unknown cause %q%s", cause, near.DidYouMean(cause, Causes))
 	}
-	return c.found
+	return c.Found
 }
 
 func (c *checker) direction(at string, p *Path, d *wire.Direction) {
-	c.reject(d.Rate == 0, at+".rate", "a rate such as 1gbit is needed")
+	c.Reject(d.Rate == 0, at+".rate", "a rate such as 1gbit is needed")
 	for _, fault := range d.Conflicts(p.RTT(), p.MTU) {
-		c.reject(true, at+"."+fault.Key, "%w", fault.Err)
+		c.Reject(true, at+"."+fault.Key, "%w", fault.Err)
 	}
 }
 
 func (c *checker) host(at string, h *HostSpec) {
-	c.reject(h.Congestion != "" && !validWord.MatchString(h.Congestion), at+".congestion", "%q is not the name of a congestion control", h.Congestion)
+	c.Reject(h.Congestion != "" && !validWord.MatchString(h.Congestion), at+".congestion", "%q is not the name of a congestion control", h.Congestion)
 	for _, key := range slices.Sorted(maps.Keys(h.Sysctl)) {
 		value := h.Sysctl[key]
 		where := fmt.Sprintf("%s.sysctl.'%s'", at, key)
-		c.reject(!validSysctl.MatchString(key), where, "%q is not the name of a sysctl", key)
-		c.reject(value == "" || len(value) > 1024 || strings.ContainsAny(value, "\n\x00"), where, "sysctl %s needs a value of one line", key)
+		c.Reject(!validSysctl.MatchString(key), where, "%q is not the name of a sysctl", key)
+		c.Reject(value == "" || len(value) > 1024 || strings.ContainsAny(value, "\n\x00"), where, "sysctl %s needs a value of one line", key)
 	}
 }
 
-// checker collects errors with their places.
-type checker struct {
-	root  ast.Node
-	found []*schema.Placed
-}
-
-// reject records an error if wrong holds. The place is the key at the given
-// path or, where that was omitted, the nearest one above it.
-func (c *checker) reject(wrong bool, at string, format string, args ...any) {
-	if !wrong {
-		return
-	}
-	err := fmt.Errorf(format, args...)
-	for at != "" {
-		if path, e := yaml.PathString("$." + at); e == nil {
-			if node, e := path.FilterNode(c.root); e == nil && node != nil {
-				c.found = append(c.found, schema.Place(node, err))
-				return
-			}
-		}
-		at = at[:max(0, strings.LastIndexAny(at, ".["))]
-	}
-	c.found = append(c.found, schema.Place(c.root, err))
-}
+// checker knows the parts of a scenario.
+type checker struct{ schema.Checker }

@@ -117,7 +117,7 @@ func TestNextOfOneHost(t *testing.T) {
 			tuning.hooks.plan = func(in plan.Input) *plan.Plan { return &plan.Plan{Steps: test.steps[len(in.Tried):]} }
 			for _, e := range []*end{tuning.hosts.near, tuning.hosts.far} {
 				if !slices.Contains(test.may, e.name) {
-					e.changes = nil
+					e.held.Host = nil
 				}
 			}
 			in := plan.Input{Path: tuning.path, Direction: bulk.Forward, Sender: tuning.hosts.near.facts, Diagnosis: plan.Assumed(diagnose.ReceiverBuffer)}

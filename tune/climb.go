@@ -136,7 +136,7 @@ func (t *tuning) ours(changes []plan.Change) []plan.Change {
 }
 
 // mayMake says whether tune may change the host that a change is for.
-func (t *tuning) mayMake(c plan.Change) bool { return t.hosts.of(c).changes != nil }
+func (t *tuning) mayMake(c plan.Change) bool { return t.hosts.of(c).held.Host != nil }
 
 // errUnpaid says that a step was not started, as the budget does not cover it.
 var errUnpaid = errors.New("the budget does not cover it")

@@ -32,7 +32,7 @@ func TestConfirm(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			near := &book{fails: test.fails}
 			e := newEnd("a", near)
-			e.set = "1"
+			e.held.ID = "1"
 			tuning := &tuning{o: Options{Apply: test.apply}, result: &Result{Apply: test.apply}}
 			if err := tuning.confirm(t.Context(), e); (err != nil) != test.err {
 				t.Errorf("error is %v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,23 +25,22 @@ type hosts struct {
 type end struct {
 	name       string      // as people know it; its role in the transfer is in hosts.roles
 	facts      *host.Facts // as found; nil when the host does not report them
-	changes    change.Host // nil: not to be changed
+	held       change.Held // its Host is nil: not to be changed
 	refresh    func(ctx context.Context) (*host.Facts, error)
-	set        string            // id of the open change set, "" before the first change
-	live       map[string]string // what tune has set and not put back
-	confirming bool              // it was asked to keep that
+	confirming bool // it was asked to keep what is set
 }
 
 func newHosts(d bulk.Direction, near Near, nearFacts *host.Facts, far Far, farFacts *host.Facts) *hosts {
-	here := &end{name: nearFacts.Name, facts: nearFacts, refresh: near.Facts}
-	there := &end{name: far.Addr().String(), facts: farFacts, refresh: far.Facts}
+	trying := change.Held{Reason: "tune", Within: confirmWithin}
+	here := &end{held: trying, name: nearFacts.Name, facts: nearFacts, refresh: near.Facts}
+	there := &end{held: trying, name: far.Addr().String(), facts: farFacts, refresh: far.Facts}
 	if nearFacts.CanChange {
-		here.changes = near.Changes
+		here.held.Host = near.Changes
 	}
 	if farFacts != nil {
 		there.name = farFacts.Name
 		if farFacts.CanChange {
-			there.changes = far.Changes()
+			there.held.Host = far.Changes()
 		}
 	}
 	if there.name == here.name {
@@ -67,7 +65,7 @@ func (h *hosts) of(c plan.Change) *end { return h.roles[c.Role] }
 func (h *hosts) allowed() string {
 	var names []string
 	for _, e := range []*end{h.near, h.far} {
-		if e.changes != nil {
+		if e.held.Host != nil {
 			names = append(names, e.name)
 		}
 	}
@@ -87,59 +85,9 @@ func (h *hosts) bring(ctx context.Context, c config) error {
 				want[ch.Tunable] = ch.To
 			}
 		}
-		if err := e.bring(ctx, want); err != nil {
+		if err := e.held.Bring(ctx, want); err != nil {
 			return fmt.Errorf("change %s: %w", e.name, err)
 		}
-	}
-	return nil
-}
-
-func (e *end) bring(ctx context.Context, want map[string]string) error {
-	var back []string
-	for name := range e.live {
-		if _, ok := want[name]; !ok {
-			back = append(back, name)
-		}
-	}
-	var settings []change.Setting
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if e.live[name] != want[name] {
-			settings = append(settings, change.Setting{Tunable: name, Value: want[name]})
-		}
-	}
-	if e.set != "" && len(back) == 0 && len(settings) == 0 {
-		return e.changes.Renew(ctx, e.set)
-	}
-	if len(back) > 0 {
-		slices.Sort(back)
-		if err := e.changes.PutBack(ctx, e.set, back...); err != nil {
-			return fmt.Errorf("put back %s: %w", strings.Join(back, ", "), err)
-		}
-		for _, name := range back {
-			delete(e.live, name)
-		}
-	}
-	if len(settings) == 0 {
-		return nil
-	}
-	if e.changes == nil {
-		return errors.New("changes are not allowed here")
-	}
-	if e.set == "" {
-		id, err := e.changes.Begin(ctx, "tune", confirmWithin)
-		if err != nil {
-			return fmt.Errorf("open a change set: %w", err)
-		}
-		e.set = id
-	}
-	if err := e.changes.Apply(ctx, e.set, settings); err != nil {
-		return err
-	}
-	if e.live == nil {
-		e.live = map[string]string{}
-	}
-	for _, s := range settings {
-		e.live[s.Tunable] = s.Value
 	}
 	return nil
 }
@@ -180,7 +128,7 @@ func (h *hosts) end(ctx context.Context, kept bool) error {
 	failed := make([]error, len(ends))
 	var reverting sync.WaitGroup
 	for i, e := range ends {
-		if e.set == "" || (kept && len(e.live) > 0) {
+		if e.held.ID == "" || (kept && len(e.held.Live) > 0) {
 			continue
 		}
 		reverting.Go(func() {
@@ -196,15 +144,15 @@ func (h *hosts) end(ctx context.Context, kept bool) error {
 func (e *end) revert(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, revertWithin)
 	defer cancel()
-	_, err := e.changes.Revert(ctx, e.set)
+	_, err := e.held.Host.Revert(ctx, e.held.ID)
 	if err == nil {
 		return nil
 	}
 	otherwise := fmt.Sprintf("it reverts by itself within %v", confirmWithin)
 	if e.confirming {
-		otherwise = fmt.Sprintf("it had been asked to keep it, so it may not revert by itself: run fullbore revert %s there", e.set)
+		otherwise = fmt.Sprintf("it had been asked to keep it, so it may not revert by itself: run fullbore revert %s there", e.held.ID)
 	}
-	return fmt.Errorf("%w: revert change set %s on %s: %w (%s)", ErrNotUndone, e.set, e.name, err, otherwise)
+	return fmt.Errorf("%w: revert change set %s on %s: %w (%s)", ErrNotUndone, e.held.ID, e.name, err, otherwise)
 }
 
 // config is a set of changes to both hosts; a later change of the same tunable

@@ -39,7 +39,7 @@ func (t *tuning) keep(ctx context.Context, best *candidate) error {
 		return nil
 	}
 	for _, e := range []*end{t.hosts.near, t.hosts.far} {
-		if len(e.live) == 0 {
+		if len(e.held.Live) == 0 {
 			continue
 		}
 		if err := t.confirm(ctx, e); err != nil {
@@ -54,17 +54,17 @@ func (t *tuning) keep(ctx context.Context, best *candidate) error {
 // administrator to resolve.
 func (t *tuning) confirm(ctx context.Context, e *end) error {
 	e.confirming = true
-	kept := ChangeSet{Host: e.name, ID: e.set, Undo: "fullbore revert " + e.set, Persisted: t.o.Apply == ApplyPersist}
-	refused := e.changes.Confirm(ctx, e.set, kept.Persisted)
+	kept := ChangeSet{Host: e.name, ID: e.held.ID, Undo: "fullbore revert " + e.held.ID, Persisted: t.o.Apply == ApplyPersist}
+	refused := e.held.Host.Confirm(ctx, e.held.ID, kept.Persisted)
 	if refused != nil && kept.Persisted && ctx.Err() == nil {
 		kept.Persisted = false
-		if err := e.changes.Confirm(ctx, e.set, false); err != nil {
+		if err := e.held.Host.Confirm(ctx, e.held.ID, false); err != nil {
 			return errors.Join(refused, err)
 		}
 		t.advise(Advice{
 			Host:     e.name,
 			Says:     fmt.Sprintf("what helped is kept until the next boot only: %v; once that is resolved, to keep it for good, run", refused),
-			Commands: []string{"fullbore confirm " + e.set + " --persist"},
+			Commands: []string{"fullbore confirm " + e.held.ID + " --persist"},
 		})
 		refused = nil
 	}

@@ -68,7 +68,7 @@ func (b *book) Revert(ctx context.Context, id string) (*change.Set, error) {
 func (b *book) List(context.Context) ([]change.Set, error) { return nil, nil }
 
 func newEnd(name string, b *book) *end {
-	return &end{name: name, facts: &host.Facts{Name: name, OS: "linux"}, changes: b}
+	return &end{name: name, facts: &host.Facts{Name: name, OS: "linux"}, held: change.Held{Host: b}}
 }
 
 // set is a change of the sender a or the receiver b.

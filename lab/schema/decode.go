@@ -47,6 +47,11 @@ func Decode(root ast.Node, into any) []*Placed {
 	return d.found
 }
 
+// Reader is a type that reads its own part of a document, and says what is wrong there.
+type Reader interface {
+	FromNode(node ast.Node) []*Placed
+}
+
 type decoder struct {
 	all   []string // keys that exist anywhere
 	found []*Placed
@@ -66,7 +71,11 @@ func (d *decoder) decode(node ast.Node, into reflect.Value) {
 		into.Set(reflect.New(into.Type().Elem()))
 		into = into.Elem()
 	}
-	word, isWord := wordOf(node)
+	if reader, ok := reflect.TypeAssert[Reader](into.Addr()); ok {
+		d.found = append(d.found, reader.FromNode(node)...)
+		return
+	}
+	word, isWord := WordOf(node)
 	mapping, isMapping := node.(ast.MapNode)
 	list, isList := node.(*ast.SequenceNode)
 	switch kind := into.Kind(); {
@@ -84,7 +93,7 @@ func (d *decoder) decode(node ast.Node, into reflect.Value) {
 			d.decode(item, into.Index(i))
 		}
 	default:
-		d.reject(node, "expected %s, not %s", expected(into.Type()), present(node))
+		d.reject(node, "expected %s, not %s", expected(into.Type()), Present(node))
 	}
 }
 
@@ -116,17 +125,17 @@ func (d *decoder) decodeKeys(mapping ast.MapNode, into reflect.Value) {
 func (d *decoder) decodeWords(mapping ast.MapNode, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
 	for entries := mapping.MapRange(); entries.Next(); {
-		word, ok := wordOf(entries.Value())
+		word, ok := WordOf(entries.Value())
 		if !ok {
-			d.reject(entries.Value(), "expected a word, not %s", present(entries.Value()))
+			d.reject(entries.Value(), "expected a word, not %s", Present(entries.Value()))
 			continue
 		}
 		into.SetMapIndex(reflect.ValueOf(entries.Key().GetToken().Value), reflect.ValueOf(word))
 	}
 }
 
-// wordOf gives what a scalar of YAML says.
-func wordOf(node ast.Node) (word string, ok bool) {
+// WordOf gives what a scalar of YAML says; not ok if it is none.
+func WordOf(node ast.Node) (word string, ok bool) {
 	switch node := node.(type) {
 	case *ast.StringNode:
 		return strings.TrimSpace(node.Value), true
@@ -150,8 +159,8 @@ func expected(t reflect.Type) string {
 	}
 }
 
-// present says what a document has at a place.
-func present(node ast.Node) string {
+// Present says what a document has at a place.
+func Present(node ast.Node) string {
 	switch node := node.(type) {
 	case ast.MapNode:
 		return "keys with values"

@@ -159,10 +159,10 @@ func check(at string, v reflect.Value, tag reflect.StructTag, found *[]Fault) {
 
 // bounds are the least and the most that a number may be, as a scenario writes them.
 func bounds(t reflect.Type, tag reflect.StructTag) (low, high string, ok bool) {
-	if t == reflect.TypeFor[Share]() {
+	if low, high, ok = strings.Cut(tag.Get("range"), " "); !ok && t == reflect.TypeFor[Share]() {
 		return "0%", "100%", true
 	}
-	return strings.Cut(tag.Get("range"), " ")
+	return low, high, ok
 }
 
 // bound is the number that a word of a range stands for.
