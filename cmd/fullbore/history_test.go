@@ -18,14 +18,19 @@ import (
 // keeping runs fullbore with a record of its own.
 func keeping(t *testing.T, place string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	c := command(t, place, args...)
+	return finished(t, command(t, place, args...))
+}
+
+// finished runs a command to its end.
+func finished(t *testing.T, c *exec.Cmd) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, complained bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complained
 	err := c.Run()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		code = failed.ExitCode()
 	} else if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return out.String(), complained.String(), code
 }

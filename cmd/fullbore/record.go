@@ -24,6 +24,7 @@ import (
 // recordFlags say whether and how a run is kept.
 type recordFlags struct {
 	NoRecord bool     `name:"no-record" help:"Do not keep this run (see 'fullbore history')."`
+	scenario string   // of the lab, where this process owns it
 	Tag      []string `name:"tag" sep:"none" placeholder:"TAG" help:"Keep this run with a tag, to find it by; can be given again."`
 }
 
@@ -74,13 +75,20 @@ func (f *recordFlags) keep(app *app, kind record.Kind, d bulk.Direction, farName
 	slices.Sort(tags)
 	h := record.Header{
 		Kind: kind, Command: withoutSecrets(app.args), Version: version.String(),
-		From: name, To: farName, Tags: slices.Compact(tags),
+		From: name, To: farName, Tags: slices.Compact(tags), Scenario: f.scenario,
 	}
 	if d == bulk.Reverse {
 		h.From, h.To = h.To, h.From
 	}
 	k.recorder = record.Start(place, h)
 	return k
+}
+
+// ofScenario sets the lab's scenario of the run that is kept next.
+func (f *recordFlags) ofScenario(scenario string) *recordFlags {
+	own := *f
+	own.scenario = scenario
+	return &own
 }
 
 // withoutSecrets is a command line without the token in it.

@@ -19,24 +19,26 @@ import (
 
 // cli is the command line: one field a verb, each in a file of its own.
 type cli struct {
-	Tune     tuneCmd     `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
-	Test     testCmd     `cmd:"" help:"Run a transfer and report goodput."`
-	Compare  compareCmd  `cmd:"" help:"Compare two variants of a transfer, run in turns."`
-	Diagnose diagnoseCmd `cmd:"" help:"Say what limits this path, with evidence."`
-	Plan     planCmd     `cmd:"" help:"Show the changes that would help, without making them."`
-	Apply    applyCmd    `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
-	Confirm  confirmCmd  `cmd:"" help:"Keep an applied change set."`
-	Revert   revertCmd   `cmd:"" help:"Undo a change set."`
-	Status   statusCmd   `cmd:"" help:"Show change sets on this host, and drift."`
-	Facts    factsCmd    `cmd:"" help:"Show what is known of this host."`
-	Tunables tunablesCmd `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
-	Watch    watchCmd    `cmd:"" help:"Show the running flows of this host, and what limits each."`
-	Lab      labCmd      `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
-	Serve    serveCmd    `cmd:"" help:"Be the far end."`
-	Report   reportCmd   `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
-	History  historyCmd  `cmd:"" help:"List the runs that were kept, and how a path went over time."`
-	Watchdog watchdogCmd `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Tune     tuneCmd      `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
+	Test     testCmd      `cmd:"" help:"Run a transfer and report goodput."`
+	Compare  compareCmd   `cmd:"" help:"Compare two variants of a transfer, run in turns."`
+	Diagnose diagnoseCmd  `cmd:"" help:"Say what limits this path, with evidence."`
+	Sweep    sweepCmd     `cmd:"" help:"Run an experiment: vary settings by a plan, and say which are enough."`
+	Plan     planCmd      `cmd:"" help:"Show the changes that would help, without making them."`
+	Apply    applyCmd     `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
+	Confirm  confirmCmd   `cmd:"" help:"Keep an applied change set."`
+	Revert   revertCmd    `cmd:"" help:"Undo a change set."`
+	Status   statusCmd    `cmd:"" help:"Show change sets on this host, and drift."`
+	Facts    factsCmd     `cmd:"" help:"Show what is known of this host."`
+	Tunables tunablesCmd  `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
+	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
+	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
+	Serve    serveCmd     `cmd:"" help:"Be the far end."`
+	Report   reportCmd    `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
+	History  historyCmd   `cmd:"" help:"List the runs that were kept, and how a path went over time."`
+	Watchdog watchdogCmd  `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
+	SweepAt  sweepHostCmd `cmd:"" name:"sweep-host" hidden:"" help:"Measure for a sweep in the lab."`
+	Version  versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // app is what a verb needs of the world.
