@@ -83,7 +83,7 @@ func readColumns(r *bufio.Reader) ([]bulk.Sample, error) {
 	var samples []bulk.Sample
 	for range mostColumns {
 		length, err := binary.ReadVarint(r)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return grown(samples, int(count)), nil
 		}
 		if err != nil || length < 1 || length > longestName {
@@ -121,10 +121,10 @@ func grown(samples []bulk.Sample, count int) []bulk.Sample {
 
 // unexpected is an error for data that ends where it must not.
 func unexpected(err error) error {
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return errors.New("out of range")
-	case io.EOF:
+	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	}
 	return err

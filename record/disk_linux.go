@@ -13,7 +13,7 @@ func remote(name string) bool {
 	if unix.Statfs(name, &fs) != nil {
 		return true // not known: do without
 	}
-	switch int64(fs.Type) & 0xffffffff { // it is signed on some processors
+	switch uint32(fs.Type) { // signed, and of 32 or 64 bits by processor
 	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.CODA_SUPER_MAGIC,
 		unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC, unix.V9FS_MAGIC, unix.CEPH_SUPER_MAGIC, unix.OCFS2_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC:
 		return true

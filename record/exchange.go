@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,8 @@ func (s *Store) Export(ctx context.Context, f Filter, call func(*Run) error) err
 	if err != nil {
 		return err
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		r, err := s.Load(ctx, all[i].ID)
+	for _, h := range slices.Backward(all) {
+		r, err := s.Load(ctx, h.ID)
 		if errors.Is(err, ErrNoRun) {
 			continue // it was removed meanwhile
 		}

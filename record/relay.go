@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,8 @@ func (r *Relay) receive(conn io.Reader) error {
 	}
 	for {
 		var m Message
-		switch err := messages.Decode(&m); {
+		err := messages.Decode(&m)
+		switch {
 		case err != nil: // it died
 			return errors.Join(err, w.write(ctx, Message{End: &Outcome{State: Interrupted, Ended: time.Now(), Error: "its process was killed"}}))
 		case m == Message{}:
@@ -108,8 +110,9 @@ const mostRelayed = 8 << 30
 
 // relay is the sink that sends to one.
 type relay struct {
-	conn net.Conn
-	out  *bufio.Writer
+	conn   net.Conn
+	out    *bufio.Writer
+	closed bool
 }
 
 func dialRelay(ctx context.Context, place string, h Header) (*relay, error) {
@@ -118,24 +121,32 @@ func dialRelay(ctx context.Context, place string, h Header) (*relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{conn, bufio.NewWriter(conn)}
+	r := &relay{conn: conn, out: bufio.NewWriter(conn)}
 	if err := r.write(ctx, Message{Begin: &h}); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, err
 	}
 	return r, nil
 }
 
 func (r *relay) write(_ context.Context, m Message) error {
-	if err := json.NewEncoder(r.out).Encode(m); err != nil {
-		return err
+	err := json.NewEncoder(r.out).Encode(m)
+	if err == nil {
+		err = r.out.Flush()
 	}
-	return r.out.Flush()
+	if err != nil { // it has said why it listens no more
+		return cmp.Or(r.close(), err)
+	}
+	return nil
 }
 
 func (r *relay) beat(ctx context.Context) error { return r.write(ctx, Message{}) }
 
 // close waits for the answer, which says why the run is not kept.
 func (r *relay) close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
 	defer r.conn.Close()
 	var answer string
 	if err := json.NewDecoder(io.LimitReader(r.conn, 1<<16)).Decode(&answer); err != nil {

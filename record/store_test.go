@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,8 +77,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	for i := len(atEnd) - 1; i >= 0; i-- {
-		atEnd[i]()
+	for _, clean := range slices.Backward(atEnd) {
+		clean()
 	}
 	os.Exit(code)
 }

@@ -92,7 +92,7 @@ func (s *Store) changes(ctx context.Context, t *Trend) error {
 	for rows.Next() {
 		var d Dated
 		var at int64
-		if err := rows.Scan(&d.Run, &at, &d.Host, &d.Tunable, &d.Change.From, &d.Change.To, (*string)(&d.Who)); err != nil {
+		if err := rows.Scan(&d.Run, &at, &d.Host, &d.Tunable, &d.From, &d.To, (*string)(&d.Who)); err != nil {
 			return err
 		}
 		d.At = timeOf(at)

@@ -127,5 +127,5 @@ func changeRow(d record.Dated) []string {
 	if d.Who == record.ByTune {
 		who = "tuned"
 	}
-	return []string{d.At.Local().Format("2006-01-02 15:04"), who, fmt.Sprintf("%s %s: %s -> %s", d.Host, d.Tunable, d.Change.From, d.Change.To)}
+	return []string{d.At.Local().Format("2006-01-02 15:04"), who, fmt.Sprintf("%s %s: %s -> %s", d.Host, d.Tunable, d.From, d.To)}
 }

@@ -133,7 +133,7 @@ func (c *compareCmd) contest() (*experiment.AB, error) {
 	if !c.AB.given {
 		return nil, usageError(`say what to compare: --ab "ARGS A" "ARGS B", or two runs that were kept (fullbore history lists them)`)
 	}
-	if err := c.recordFlags.check(); err != nil {
+	if err := c.checkTags(); err != nil {
 		return nil, err
 	}
 	x := &experiment.AB{Rounds: c.Rounds, Seed: c.Seed}

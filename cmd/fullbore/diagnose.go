@@ -36,7 +36,7 @@ func (c *diagnoseCmd) AfterApply() error {
 	case c.Replay == "" && c.Budget < 0:
 		return fmt.Errorf("--budget %v: must not be negative", c.Budget)
 	case c.Replay == "":
-		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel), c.recordFlags.check())
+		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel), c.checkTags())
 	case c.Budget != 0 || c.Quick:
 		return errors.New("--replay diagnoses what was measured: --budget and --quick are for measuring")
 	case c.Host != "" || c.Lab != "":

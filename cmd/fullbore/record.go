@@ -34,7 +34,7 @@ const (
 	longestTag = 100 // bytes
 )
 
-func (f *recordFlags) check() error {
+func (f *recordFlags) checkTags() error {
 	if len(f.Tag) > mostTags {
 		return usageError("--tag: %d tags: use %d at most", len(f.Tag), mostTags)
 	}

@@ -36,7 +36,7 @@ func (c *sweepCmd) Run(app *app) error {
 	if c.Experiment == "" {
 		return report.Experiments(app.stdout, sweep.Builtin())
 	}
-	if err := c.recordFlags.check(); err != nil {
+	if err := c.checkTags(); err != nil {
 		return err
 	}
 	if c.Host != "" && c.Lab != "" {

@@ -44,7 +44,7 @@ func (c *testCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recordFlags.check(); err != nil {
+	if err := c.checkTags(); err != nil {
 		return err
 	}
 	if c.Lab != "" {
@@ -216,8 +216,8 @@ func (f *keptForm) end(r *document.Record, o *own) error {
 	case o.Repeat != nil:
 		outcome.Goodput = unit.Rate(o.Repeat.Goodput.Median)
 	case o.Result != nil:
-		for _, d := range o.Result.Spec.Directions() {
-			outcome.Goodput += o.Result.Goodput(d)
+		for _, d := range o.Spec.Directions() {
+			outcome.Goodput += o.Goodput(d)
 		}
 	}
 	f.keeper.end(outcome, document.New(kept), r.Failed)

@@ -25,7 +25,7 @@ type tuneCmd struct {
 }
 
 func (c *tuneCmd) Run(app *app) error {
-	if err := errors.Join(connections(c.Parallel), c.recordFlags.check()); err != nil {
+	if err := errors.Join(connections(c.Parallel), c.checkTags()); err != nil {
 		return usageError("%w", err)
 	}
 	if c.Budget < tune.MinBudget {

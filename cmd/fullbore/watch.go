@@ -113,7 +113,7 @@ const mostExported = 1000
 
 // selection reads the flags.
 func (c *watchCmd) selection() (*watch.Selection, error) {
-	if err := c.recordFlags.check(); err != nil {
+	if err := c.checkTags(); err != nil {
 		return nil, err
 	}
 	switch {

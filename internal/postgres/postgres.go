@@ -49,8 +49,11 @@ func Start(t testing.TB) (address string) {
 	if err := server.Start(); err != nil {
 		t.Fatalf("postgres: %v", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Wait() // what it said tells more
+	}()
 	t.Cleanup(func() {
 		_ = server.Process.Signal(os.Interrupt) // "fast shutdown"
 		select {
@@ -63,9 +66,8 @@ func Start(t testing.TB) (address string) {
 	address = fmt.Sprintf("postgres:///postgres?host=%s&user=%s", url.QueryEscape(dir), user)
 	for range 300 {
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("postgres ended: %v\n%s", err, said.Bytes())
+		case <-ended:
+			t.Fatalf("postgres ended: %s", said.Bytes())
 		default:
 		}
 		if conn, err := pgx.Connect(t.Context(), address); err == nil {
