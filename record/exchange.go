@@ -83,7 +83,7 @@ func (r *Run) check() error {
 	if year := r.Started.Year(); year < 1990 || year > 2200 {
 		return fmt.Errorf("it started in the year %d", year)
 	}
-	for _, text := range append([]string{r.From, r.To, r.Version, r.Scenario, r.Verdict, r.Error}, r.Tags...) {
+	for _, text := range append([]string{r.From, r.To, r.Version, r.Far, r.Scenario, r.Verdict, r.Error}, r.Tags...) {
 		if len(text) > 1<<16 || strings.ContainsRune(text, 0) { // PostgreSQL keeps no NUL
 			return errors.New("a name in it is longer than 64 KB, or has a NUL")
 		}

@@ -64,7 +64,7 @@ func (f Filter) where() (text string, args []any) {
 // list calls with each run, the latest first.
 func (s *Store) list(ctx context.Context, f Filter, call func(Header) error) error {
 	where, args := f.where()
-	query := `SELECT id, kind, state, started, ended, seen, command, version, scenario, sender, receiver, goodput, verdict, tags, error FROM run` + where + ` ORDER BY started DESC, id DESC`
+	query := `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run` + where + ` ORDER BY started DESC, id DESC`
 	if f.Most > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Most)
 	}
@@ -106,7 +106,7 @@ func scanHeader(rows *sql.Rows) (Header, error) {
 	var started, ended, seen int64
 	var command, tags string
 	var goodput float64
-	err := rows.Scan(&h.ID, (*string)(&h.Kind), (*string)(&h.State), &started, &ended, &seen, &command, &h.Version, &h.Scenario, &h.From, &h.To, &goodput, &h.Verdict, &tags, &h.Error)
+	err := rows.Scan(&h.ID, (*string)(&h.Kind), (*string)(&h.State), &started, &ended, &seen, &command, &h.Version, &h.Far, &h.Scenario, &h.From, &h.To, &goodput, &h.Verdict, &tags, &h.Error)
 	if err != nil {
 		return h, err
 	}
@@ -180,7 +180,7 @@ func (s *Store) load(ctx context.Context, id string) (*Run, error) {
 		return nil, s.explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was changed
-	rows, err := tx.QueryContext(ctx, `SELECT id, kind, state, started, ended, seen, command, version, scenario, sender, receiver, goodput, verdict, tags, error FROM run WHERE id = $1`, id)
+	rows, err := tx.QueryContext(ctx, `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run WHERE id = $1`, id)
 	if err != nil {
 		return nil, s.explain(err)
 	}

@@ -58,13 +58,14 @@ type Header struct {
 	State    State     `json:"state"`
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`
-	Command  []string  `json:"command"`            // the command line, without the program's name and without secrets
-	Version  string    `json:"version"`            // of fullbore at this end
-	Scenario string    `json:"scenario,omitempty"` // of the lab, if both hosts are in one
-	From     string    `json:"from"`               // name of the host that sends, or its address where it has none; with both directions, of this one
-	To       string    `json:"to"`                 // of the one that receives
-	Goodput  unit.Rate `json:"goodput_bps"`        // at the end of the run; 0 if nothing was measured
-	Verdict  string    `json:"verdict,omitempty"`  // cause, of a diagnosis
+	Command  []string  `json:"command"`               // the command line, without the program's name and without secrets
+	Version  string    `json:"version"`               // of fullbore at this end
+	Far      string    `json:"far_version,omitempty"` // of fullbore at the far end, if it is that
+	Scenario string    `json:"scenario,omitempty"`    // of the lab, if both hosts are in one
+	From     string    `json:"from"`                  // name of the host that sends, or its address where it has none; with both directions, of this one
+	To       string    `json:"to"`                    // of the one that receives
+	Goodput  unit.Rate `json:"goodput_bps"`           // at the end of the run; 0 if nothing was measured
+	Verdict  string    `json:"verdict,omitempty"`     // cause, of a diagnosis
 	Tags     []string  `json:"tags"`
 	Error    string    `json:"error,omitempty"` // why it failed
 }

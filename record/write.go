@@ -47,9 +47,9 @@ func insertRun(ctx context.Context, tx *transaction, h *Header, seen time.Time) 
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, kind, state, started, ended, seen, command, version, scenario, sender, receiver, goodput, verdict, tags, error)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		h.ID, string(h.Kind), string(h.State), stamp(h.Started), stamp(h.Ended), stamp(seen), string(command), h.Version, h.Scenario, h.From, h.To,
+	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		h.ID, string(h.Kind), string(h.State), stamp(h.Started), stamp(h.Ended), stamp(seen), string(command), h.Version, h.Far, h.Scenario, h.From, h.To,
 		float64(h.Goodput), h.Verdict, string(tags), h.Error)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/experiment"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
@@ -63,7 +64,7 @@ func (c *compareCmd) Run(app *app) error {
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}
-	kept := c.keep(app, record.Compare, contest.A.Spec.Direction, c.Host)
+	kept := c.keep(app, record.Compare, contest.A.Spec.Direction, peer.Hello{Host: c.Host})
 	for i, v := range []*experiment.Variant{&contest.A, &contest.B} {
 		far, err := c.open(app, c.AB.flags[i], v.Spec)
 		if err != nil {

@@ -90,7 +90,7 @@ func examineFar(app *app, to *optionalTarget, flags *recordFlags, watch report.M
 		return nil, &keeper{}, err
 	}
 	defer far.Close()
-	kept := flags.keep(app, record.Diagnose, o.Direction, far.Hello().Host)
+	kept := flags.keep(app, record.Diagnose, o.Direction, far.Hello())
 	watch = kept.watching(watch)
 	o.Watch = watch
 	x, err := examine.Run(app.ctx, kept.near, kept.far(far), o)

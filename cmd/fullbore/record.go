@@ -57,7 +57,7 @@ type keeper struct {
 }
 
 // keep begins to keep a run between this host and a far end.
-func (f *recordFlags) keep(app *app, kind record.Kind, d bulk.Direction, farName string) *keeper {
+func (f *recordFlags) keep(app *app, kind record.Kind, d bulk.Direction, far peer.Hello) *keeper {
 	k := &keeper{app: app, sides: map[record.Side]*host.Facts{}}
 	if f.NoRecord {
 		return k
@@ -74,8 +74,8 @@ func (f *recordFlags) keep(app *app, kind record.Kind, d bulk.Direction, farName
 	tags := slices.Clone(f.Tag)
 	slices.Sort(tags)
 	h := record.Header{
-		Kind: kind, Command: withoutSecrets(app.args), Version: version.String(),
-		From: name, To: farName, Tags: slices.Compact(tags), Scenario: f.scenario,
+		Kind: kind, Command: withoutSecrets(app.args), Version: version.String(), Far: far.Version,
+		From: name, To: far.Host, Tags: slices.Compact(tags), Scenario: f.scenario,
 	}
 	if d == bulk.Reverse {
 		h.From, h.To = h.To, h.From

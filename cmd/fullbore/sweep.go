@@ -15,6 +15,7 @@ import (
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/statedir"
@@ -58,7 +59,7 @@ func (c *sweepCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	kept := c.ofScenario(world.About().Scenario).keep(app, record.Sweep, bulk.Forward, name)
+	kept := c.ofScenario(world.About().Scenario).keep(app, record.Sweep, bulk.Forward, peer.Hello{Host: name})
 	watch := &sweeping{Monitor: kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))), keeper: kept}
 	doc, err := sweep.Run(app.ctx, spec, world, journal, watch)
 	watch.End()

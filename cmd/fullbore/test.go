@@ -11,6 +11,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/experiment"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/unit"
@@ -62,7 +63,7 @@ func (c *testCmd) Run(app *app) error {
 		return cmp.Or(err, out.end(&record, own))
 	}
 	defer far.Close()
-	kept := c.keep(app, record.Test, spec.Direction, far.blank().Host)
+	kept := c.keep(app, record.Test, spec.Direction, greeting(far))
 	return c.series(app, &keptEnd{far, kept}, &keptForm{out, kept}, repeats)
 }
 
@@ -185,6 +186,14 @@ func unsettled(r *experiment.Repeat) error {
 		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*r.UntilCI, r.Runs),
 		hint: "use longer transfers (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
 	}
+}
+
+// greeting is what a far end has said of itself; of other programs that is its address.
+func greeting(far farEnd) peer.Hello {
+	if f, ok := far.(*fullboreEnd); ok {
+		return f.client.Hello()
+	}
+	return peer.Hello{Host: far.blank().Host}
 }
 
 // keptEnd is a far end whose transfers are kept.

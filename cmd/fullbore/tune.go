@@ -43,7 +43,7 @@ func (c *tuneCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	kept := c.keep(app, record.Tune, bulk.Direction(c.Direction), far.Hello().Host)
+	kept := c.keep(app, record.Tune, bulk.Direction(c.Direction), far.Hello())
 	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	result, err := tune.Run(app.ctx, tune.Near{Facts: kept.near, Changes: changes}, kept.far(far), tune.Options{
 		Direction: bulk.Direction(c.Direction), Streams: c.Parallel, Budget: c.Budget,

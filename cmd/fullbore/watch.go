@@ -12,6 +12,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/flow"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/watch"
@@ -75,7 +76,7 @@ func (c *watchCmd) Run(app *app) error {
 func (c *watchCmd) show(ctx context.Context, app *app, w *watch.Watch) error {
 	switch {
 	case c.Once:
-		kept := c.keep(app, record.Watch, bulk.Forward, "")
+		kept := c.keep(app, record.Watch, bulk.Forward, peer.Hello{})
 		look, shown, err := w.Once(ctx)
 		if err != nil {
 			kept.end(record.Outcome{}, nil, err)

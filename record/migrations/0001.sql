@@ -8,7 +8,8 @@ CREATE TABLE run (
 	ended    BIGINT NOT NULL,           -- 0: not yet
 	seen     BIGINT NOT NULL,           -- when its process last wrote
 	command  TEXT NOT NULL,             -- JSON
-	version  TEXT NOT NULL,
+	version  TEXT NOT NULL,             -- of fullbore where it ran
+	far      TEXT NOT NULL,             -- of fullbore at the far end
 	scenario TEXT NOT NULL,
 	sender   TEXT NOT NULL,
 	receiver TEXT NOT NULL,
