@@ -1,0 +1,107 @@
+package record
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/host"
+)
+
+var updateStore = flag.Bool("update-store", false, "write testdata/version-N.db.gz, a store of this version: before a migration is added, never after")
+
+// A store of each version that there was is brought to this one, with the run in it. The
+// files are never made again: they are what that version wrote.
+func TestStoresOfAllVersions(t *testing.T) {
+	texts, err := steps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(version int) string { return filepath.Join("testdata", fmt.Sprintf("version-%d.db.gz", version)) }
+	if *updateStore {
+		writeStore(t, name(len(texts)))
+	}
+	for version := 1; version <= len(texts); version++ {
+		place := filepath.Join(t.TempDir(), "record.db")
+		readStore(t, name(version), place)
+		s := opened(t, place)
+		runs, err := s.List(t.Context(), Filter{Tag: "kept"})
+		if err != nil || len(runs) != 1 {
+			t.Fatalf("version %d: %d runs, %v", version, len(runs), err)
+		}
+		r, err := s.Load(t.Context(), runs[0].ID)
+		if err != nil {
+			t.Fatalf("version %d: %v", version, err)
+		}
+		if r.Kind != Tune || r.State != Done || r.From != "a" || r.To != "b" || r.Goodput != 9e8 || r.Verdict != "receiver-buffer" || string(r.Document) != `{"gain":300}` {
+			t.Errorf("version %d: %+v, %s", version, r.Header, r.Document)
+		}
+		if len(r.Events) != 2 || len(r.Hosts) != 2 || len(r.Changes) != 1 || len(r.Transfers) != 1 {
+			t.Fatalf("version %d: %d steps, %d hosts, %d changes, %d transfers", version, len(r.Events), len(r.Hosts), len(r.Changes), len(r.Transfers))
+		}
+		samples := r.Transfers[0].Result.Server.Streams[1].Samples
+		if len(samples) != 50 || samples[49].Bytes != 49<<20 || samples[49].TCP.SndCwnd != 59 {
+			t.Errorf("version %d: samples %+v", version, samples)
+		}
+	}
+}
+
+// writeStore keeps one run of everything.
+func writeStore(t *testing.T, name string) {
+	place := filepath.Join(t.TempDir(), "record.db")
+	r := Start(place, Header{Kind: Tune, Command: []string{"tune", "b"}, Version: "1", Far: "1", From: "a", To: "b", Tags: []string{"kept"}})
+	r.Host(Host{Side: Near, When: Before, Is: &host.Facts{Name: "a", Version: "6.1", Tunables: map[string]string{"net.core.rmem_max": "212992"}}})
+	r.Event(Phase, "try")
+	r.Transfer(time.Now(), aTransfer("try"))
+	r.Event(Result, "x 300")
+	r.Host(Host{Side: Near, When: After, Is: &host.Facts{Name: "a", Version: "6.1", Tunables: map[string]string{"net.core.rmem_max": "4000000"}}})
+	if err := r.End(Outcome{State: Done, Goodput: 9e8, Verdict: "receiver-buffer", Document: []byte(`{"gain":300}`), Changes: []Change{{"a", "net.core.rmem_max", "212992", "4000000", ByTune}}}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(place) // closed: the log is in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zip.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readStore(t *testing.T, name, place string) {
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatalf("%v: make it with -update-store, before anything else changes", err)
+	}
+	defer file.Close()
+	zip, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(place, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
