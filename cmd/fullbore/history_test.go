@@ -177,7 +177,6 @@ func TestHistoryRefuses(t *testing.T) {
 // A run in the lab is kept by the process that owns the lab, with the scenario, both
 // hosts' facts before and after, and what was tuned.
 func TestIntegrationHistoryOfTheLab(t *testing.T) {
-	t.Parallel()
 	place := filepath.Join(t.TempDir(), "record.db")
 	if _, stderr, code := keeping(t, place, "tune", "--lab", slowHosts, "--budget", "20s", "--json"); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, stderr)
