@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/fullbore/fullbore/record"
 )
 
 // options is what the command line says.
@@ -50,6 +52,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args)
 	if err != nil {
+		return err
+	}
+	if err := os.Setenv(record.Variable, record.Nowhere); err != nil { // these are no runs of this user's
 		return err
 	}
 	all, err := o.pick()

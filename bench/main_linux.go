@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fullbore/fullbore/record"
 )
 
 // options is what the command line says.
@@ -51,6 +53,9 @@ func main() {
 func run(ctx context.Context) error {
 	o, err := parse(os.Args[1:])
 	if err != nil {
+		return err
+	}
+	if err := os.Setenv(record.Variable, record.Nowhere); err != nil { // these are no runs of this user's
 		return err
 	}
 	if o.fullbore == "" {
