@@ -121,11 +121,17 @@ func (s *Server) test(ctx context.Context, t *session) {
 		s.deny(t.conn.TCP)
 		return
 	}
-	defer place.Leave()
-	t.place = place
-	err = t.run(ctx)
+	err = t.within(ctx, place)
 	t.report(err)
 	t.part(ctx, err)
+}
+
+// within runs the test in its place, and gives that free before the client hears how it
+// ended: who is refused may try again at once.
+func (t *session) within(ctx context.Context, place Place) error {
+	defer place.Leave()
+	t.place = place
+	return t.run(ctx)
 }
 
 // deny informs a client that the server is busy, in the one way iperf3 has.

@@ -60,6 +60,20 @@ func TestServerNumbersStreamsAsTheyCome(t *testing.T) {
 	}
 }
 
+// A client that is refused has no place any more when it hears so, however long it keeps
+// its connection open: it may try again at once.
+func TestServerRefusedHasNoPlace(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, ServerConfig{})
+	c := begin(t, s)
+	c.hear(ParamExchange)
+	c.send(asks(func(p *Parameters) { p.Parallel = 1000 }))
+	c.hear(ServerError)
+	if n := s.places.Load(); n != 0 {
+		t.Errorf("it still has %d place", n)
+	}
+}
+
 // Whatever a client does, its test ends within the time of the phase, with a
 // line in the log.
 func TestServerOutlastsClients(t *testing.T) {
