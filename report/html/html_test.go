@@ -189,6 +189,16 @@ func infect(run *record.Run, text string) {
 	}
 }
 
+// The page of a comparison of variants has both medians, as they were measured.
+func TestComparisonOfVariants(t *testing.T) {
+	page := string(written(t, testedRun(t, "-C cubic", "-C bbr")))
+	for _, want := range []string{"<span>A 58.9 Mb/s</span>", "<strong>B ", "3 runs of each", "processor time of this end&#39;s process", "B is "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
 // Whatever a far end calls itself, and whatever it says went wrong, is text.
 func TestHostileTexts(t *testing.T) {
 	for _, text := range nasty {
