@@ -94,9 +94,9 @@ func TestSizeIsBounded(t *testing.T) {
 		name string
 		runs []*record.Run
 	}{
-		{"many samples", []*record.Run{long(1, 8, 3000)}},
-		{"many transfers", []*record.Run{long(150, 1, 100)}},
-		{"many runs", slices.Repeat([]*record.Run{long(1, 3, 100)}, MostRuns)},
+		{"many samples", []*record.Run{long(1, 8, 1500)}},
+		{"many transfers", []*record.Run{long(80, 1, 100)}},
+		{"many runs", slices.Repeat([]*record.Run{long(1, 2, 60)}, MostRuns)},
 	} {
 		page := written(t, test.runs...)
 		if len(page) > Most {
@@ -132,11 +132,15 @@ func TestThinningKeepsFigures(t *testing.T) {
 // What cannot be read says why.
 func TestReadRefuses(t *testing.T) {
 	page := string(written(t, diagnosed(t, "clean-wan")))
+	before, element, found := strings.Cut(page, opening)
+	if !found {
+		t.Fatal("no run is embedded")
+	}
 	damaged := strings.Replace(page, opening+"\n", opening+"\nAAAA", 1)
 	other := &record.Run{Header: record.Header{Schema: "fullbore/run/99"}}
 	for want, text := range map[string]string{
-		"no run of fullbore is embedded": "<html></html>", "was cut off": page[:strings.Index(page, opening)+len(opening)+9], "it is damaged": damaged,
-		"larger than 16 MB": strings.Repeat(" ", mostFile+1), "its schema is": string(written(t, other)), "more than 100 runs": strings.Repeat(page[strings.Index(page, opening):], MostRuns+1),
+		"no run of fullbore is embedded": "<html></html>", "was cut off": before + opening + element[:9], "it is damaged": damaged,
+		"larger than 16 MB": strings.Repeat(" ", mostFile+1), "its schema is": string(written(t, other)), "more than 100 runs": strings.Repeat(opening+element, MostRuns+1),
 	} {
 		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want one with %q", err, want)

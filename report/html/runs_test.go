@@ -3,6 +3,7 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -149,10 +150,7 @@ func tuned(t testing.TB) *record.Run {
 		Document: document,
 	}
 	after2 := *after.Evidence.ReceiverHost
-	after2.Tunables = map[string]string{}
-	for name, value := range before.Evidence.ReceiverHost.Tunables {
-		after2.Tunables[name] = value
-	}
+	after2.Tunables = maps.Clone(before.Evidence.ReceiverHost.Tunables)
 	after2.Tunables["net.ipv4.tcp_rmem"] = "4096 65536 67108864"
 	run.Hosts = []record.Host{
 		{Side: record.Near, When: record.Before, At: began, Is: before.Evidence.SenderHost}, {Side: record.Far, When: record.Before, At: began, Is: before.Evidence.ReceiverHost},

@@ -95,5 +95,5 @@ func (s *summary) sweep(d *swept, clean func(string) string) {
 		s.fact("law and data", clean(d.Law.Says))
 	}
 	s.fact("plan", clean(fmt.Sprintf("%s, %s of every point in an order drawn anew for each (seed %d)", d.Plan, unit.Count(d.Blocks, "block"), d.Seed)))
-	s.fact("traffic", fmt.Sprintf("%s, %.0f s, %s", unit.Count(d.Spent.Transfers, "transfer"), d.Spent.Seconds, unit.Size(d.Spent.Bytes)))
+	s.fact("traffic", fmt.Sprintf("%s, %.0f s, %s", unit.Count(d.Spent.Transfers, "transfer"), d.Spent.Seconds, d.Spent.Bytes))
 }
