@@ -47,7 +47,7 @@ func (c *Chart) Draw() Figure {
 	}
 	left += gap + tickSize
 	frames := frame{left: left, width: Width - left - 8, x: &x}
-	xTicks := x.marks(false, func(ticks []tick) bool { return len(ticks) >= 2 && roomy(ticks, &frames) })
+	xTicks := x.marks(c.X.FromZero, func(ticks []tick) bool { return len(ticks) >= 2 && roomy(ticks, &frames) })
 
 	top := 0.0
 	for i := range c.Panels {

@@ -253,3 +253,22 @@ func withoutCode(line string) string {
 	}
 	return plain.String()
 }
+
+// A run that failed says why, first of all, and shows what there is.
+func TestFailedRun(t *testing.T) {
+	run := diagnosed(t, "clean-wan")
+	run.State, run.Error, run.Document, run.Verdict = record.Failed, "peer backup: no answer", nil, ""
+	page := string(written(t, run))
+	for _, want := range []string{"<h1 class=\"headline \">193 Mb/s</h1>", "It failed: peer backup: no answer. What was measured until then stands.", "Goodput over time"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	empty := &record.Run{Header: record.Header{Kind: record.Tune, State: record.Interrupted}, Document: []byte(`{"kept":`)}
+	page = string(written(t, empty))
+	for _, want := range []string{"Nothing was measured", "It was interrupted.", "what tune printed cannot be read"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}

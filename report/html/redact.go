@@ -28,6 +28,9 @@ func Redact(runs []*record.Run) ([]*record.Run, error) {
 	for i, run := range runs {
 		open := *run
 		open.Command, open.Scenario = fileNames(run.Command), fileNames([]string{run.Scenario})[0]
+		if !json.Valid(run.Document) {
+			open.Document = nil
+		}
 		text, err := json.Marshal(&open)
 		if err != nil {
 			return nil, fmt.Errorf("redact run %.40q: %w", run.ID, err)
