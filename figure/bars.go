@@ -1,5 +1,7 @@
 package figure
 
+import "strings"
+
 // Bars are shares that add up, one bar for each core of each host.
 type Bars struct {
 	Title  string
@@ -75,12 +77,12 @@ func (b *Bars) group(out *canvas, g *Group, f *frame, ticks []tick, top float64)
 		}
 		top += barStep
 	}
-	d := ""
+	var grid strings.Builder
 	for _, t := range ticks {
-		d += "M" + num(f.px(t.at)) + " " + num(began-2) + "V" + num(top-barStep+barHeight+2)
+		grid.WriteString("M" + num(f.px(t.at)) + " " + num(began-2) + "V" + num(top-barStep+barHeight+2))
 	}
 	if len(g.Bars) > 0 {
-		out.path("grid", d)
+		out.path("grid", grid.String())
 	}
 	if g.Note != "" {
 		out.text(f.left, top+ascent-2, "start", "weak", fit(g.Note, f.width))

@@ -47,7 +47,7 @@ func (c *Chart) Draw() Figure {
 	}
 	left += gap + tickSize
 	frames := frame{left: left, width: Width - left - 8, x: &x}
-	xTicks := x.marks(false, func(ticks []tick) bool { return len(ticks) >= 2 && roomy(ticks, &frames) })
+	xTicks := x.marks(c.X.FromZero, func(ticks []tick) bool { return len(ticks) >= 2 && roomy(ticks, &frames) })
 
 	top := 0.0
 	for i := range c.Panels {
@@ -138,7 +138,7 @@ func (c *Chart) header(out *canvas, panel int, y *ruler, top float64) float64 {
 		x += w
 	}
 	for i, s := range p.Series {
-		if len(p.Series) == 1 && len(p.Levels) == 0 && c.firstSpan(panel) == nil && (s.Name == "" || s.Look != Law) {
+		if len(p.Series) == 1 && (s.Name == "" || s.Name == p.Y.Name) {
 			break // the axis says what it is
 		}
 		item(s.Name, func(x, y float64) { legend(out, s, i, x, y) })

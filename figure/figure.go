@@ -98,8 +98,8 @@ type Chart struct {
 const Columns = 400
 
 // Width of every figure in its own units; text is 12 of them high. A page that is
-// wide shows two beside each other, a phone one of them at three quarters.
-const Width = 520
+// wide shows two beside each other, a phone one of them at three quarters of its size.
+const Width = 480
 
 // safe is text from elsewhere as one line that is not too long for a table, told one
 // that is not too long for a caption.

@@ -32,7 +32,7 @@ func overTime() *Chart {
 	streams := make([]Series, 3)
 	for i := range streams {
 		streams[i] = Series{Name: fmt.Sprintf("stream %d", i+1), Look: Stairs}
-		for at := 0; at < 50; at++ {
+		for at := range 50 {
 			y := 3e8 + 5e7*math.Sin(float64(at)/4+float64(i))
 			if at == 30 && i == 1 {
 				y = math.NaN()

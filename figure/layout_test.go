@@ -120,7 +120,7 @@ var numbers = rapid.OneOf(
 
 func TestTextDoesNotCollide(t *testing.T) {
 	axis := func(t *rapid.T, name string) Axis {
-		return Axis{texts.Draw(t, name), Quantity(rapid.IntRange(0, int(CPUs)).Draw(t, "of "+name)), Scale(rapid.IntRange(0, 2).Draw(t, "scale of "+name)), rapid.Bool().Draw(t, "from 0")}
+		return Axis{texts.Draw(t, name), Quantity(rapid.IntRange(0, int(Share)).Draw(t, "of "+name)), Scale(rapid.IntRange(0, 2).Draw(t, "scale of "+name)), rapid.Bool().Draw(t, "from 0")}
 	}
 	points := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Point {
 		p := Point{X: numbers.Draw(t, "x"), Y: numbers.Draw(t, "y")}

@@ -21,7 +21,6 @@ const (
 	RTT                       // s, short ones: ms or µs on an axis
 	PerSecond                 // things a second
 	Share                     // 0..1
-	CPUs                      // processors
 )
 
 // prefix is a unit on an axis, and how much of the base unit it is.
@@ -38,7 +37,6 @@ var prefixes = map[Quantity][]prefix{
 	RTT:       {{1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}},
 	PerSecond: {{1, "1/s"}, {1e3, "1000/s"}, {1e6, "10⁶/s"}, {1e9, "10⁹/s"}},
 	Share:     {{0.01, "%"}},
-	CPUs:      {{1, "CPUs"}},
 }
 
 // fewest of a unit that its axis has at most: 300 s are read as seconds, more as

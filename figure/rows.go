@@ -1,6 +1,9 @@
 package figure
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Rows are values below each other: the steps of a climb, the runs of a comparison.
 type Rows struct {
@@ -48,11 +51,11 @@ func (r *Rows) Draw() Figure {
 	}
 	for _, t := range ticks {
 		px := f.px(t.at)
-		d := ""
+		var grid strings.Builder
 		for _, end := range ends {
-			d += "M" + num(px) + " " + num(end-strip) + "v" + num(strip)
+			grid.WriteString("M" + num(px) + " " + num(end-strip) + "v" + num(strip))
 		}
-		out.path("grid", d)
+		out.path("grid", grid.String())
 		out.text(inside(px, width(t.label)/2), top+ascent, "middle", "", t.label)
 	}
 	out.text(Width/2, top+line+ascent, "middle", "name", fitBold(x.title(), Width))
@@ -105,13 +108,13 @@ func (r *Row) marks(out *canvas, f *frame, top float64) {
 	if f.x.shows(r.From) {
 		out.path("hollow", marker(0, f.px(r.From), middle, 4))
 	}
-	d := ""
+	var dots strings.Builder
 	for i, v := range r.Dots {
 		if f.x.shows(v) && i < 400 {
-			d += marker(0, f.px(v), middle, 2)
+			dots.WriteString(marker(0, f.px(v), middle, 2))
 		}
 	}
-	out.path("dot f"+class, d)
+	out.path("dot f"+class, dots.String())
 	if f.x.shows(r.Typical) {
 		out.path("sign f"+class, marker(3, f.px(r.Typical), middle, 4))
 	}

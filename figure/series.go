@@ -8,8 +8,8 @@ const fewPoints = 24
 // look is the class of a line: its colour and its dashes.
 func look(color int) string { return "c" + digit(color) + " d" + digit(color) }
 
-// digit numbers the colours; from the seventh series on they begin again, with
-// other dashes between them.
+// digit numbers the colours: from the seventh series of a panel on they begin again, so
+// that whoever draws more joins some.
 func digit(color int) string { return string(rune('0' + color%Colors)) }
 
 // series draws one.

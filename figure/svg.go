@@ -11,8 +11,8 @@ type canvas struct {
 	b strings.Builder
 }
 
-// begin opens the picture. The title and the description are read aloud to those
-// who do not see it. The height comes last, once all is laid out: see end.
+// end gives the picture, once all is laid out and its height is known. The title and
+// the description are read aloud to those who do not see it.
 func (c *canvas) end(title, says string, height float64) string {
 	var out strings.Builder
 	out.WriteString(`<svg class="figure" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ` + num(Width) + " " + num(height) + `"><title>` +

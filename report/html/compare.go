@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/fullbore/fullbore/figure"
@@ -50,11 +51,9 @@ func newComparison(runs []*record.Run, l limits) *comparison {
 			if low, high := interval(all); high > 0 {
 				row.Interval = fmt.Sprintf("%v to %v", unit.Rate(low), unit.Rate(high))
 			}
-			switch {
-			case base == nil:
+			if row.Against = "–"; base == nil {
 				base = all
-				row.Against = "–"
-			default:
+			} else {
 				row.Against = against(base, all)
 			}
 		}
@@ -113,9 +112,7 @@ func (c *comparison) differs(runs []*record.Run, l limits) {
 		for i, run := range runs {
 			if h := factsOf(run, side.side, record.Before); h != nil {
 				all[i] = map[string]string{" name": h.Name, " system": strings.TrimSpace(h.OS + " " + h.Version), " processors": fmt.Sprint(h.CPUs)}
-				for name, value := range h.Tunables {
-					all[i][name] = value
-				}
+				maps.Copy(all[i], h.Tunables)
 			}
 		}
 		c.Differs = append(c.Differs, differing(side.name, l, all...)...)

@@ -49,9 +49,13 @@ const leastPacked = 30
 // bare is the note where not even that fits.
 const bare = "The run that is embedded here has its result only, without transfers, hosts and events."
 
-// embed packs runs into at most so many bytes. What is thinned first are transfers
-// that no figure shows, once all of them are more than comfortable.
-func embed(runs []*record.Run, most int) (embedding, error) {
+// gentle is up to which of the thinnings a report is made comfortable: the figures of
+// what is read back have every second of their samples at least.
+const gentle = 2
+
+// embed packs runs into at most so many bytes, and into a comfortable number of them
+// where gentle thinning suffices for that.
+func embed(runs []*record.Run, comfortable, most int) (embedding, error) {
 	for i, thinning := range thinnings {
 		less, samples := make(map[*record.Run]*record.Run, len(runs)), 0
 		for _, run := range runs {
@@ -65,7 +69,7 @@ func embed(runs []*record.Run, most int) (embedding, error) {
 		if err != nil {
 			return embedding{}, err
 		}
-		if size := len(elements); size <= most && (i > 0 || size <= Comfortable*2/3) {
+		if size := len(elements); size <= most && (i >= gentle || size <= comfortable) {
 			return embedding{elements, thinning.note}, nil
 		}
 	}

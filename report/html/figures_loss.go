@@ -19,29 +19,40 @@ func lossFigure(p picked, d bulk.Direction) *figure.Chart {
 			return rates(spaced(s.Samples, over), func(was, now *bulk.Sample) float64 { return float64(int32(count(now) - count(was))) })
 		}))
 	}
-	series := []figure.Series{
-		{Name: "sent again", Points: counters(senders, func(s *bulk.Sample) uint32 { return s.TCP.TotalRetrans })},
+	again := []figure.Series{
+		{Name: "all", Points: counters(senders, func(s *bulk.Sample) uint32 { return s.TCP.TotalRetrans })},
 		{Name: "needlessly", Points: counters(senders, func(s *bulk.Sample) uint32 { return s.TCP.DsackDups })},
+	}
+	behind := []figure.Series{
 		{Name: "arrived behind a gap", Points: counters(receivers, func(s *bulk.Sample) uint32 { return s.TCP.RcvOooPack })},
 		{Name: "datagrams lost", Points: counters(receivers, func(s *bulk.Sample) uint32 { return datagrams(s, func(u *bulk.Datagrams) int64 { return u.Lost }) })},
 		{Name: "out of order", Points: counters(receivers, func(s *bulk.Sample) uint32 {
 			return datagrams(s, func(u *bulk.Datagrams) int64 { return u.OutOfOrder })
 		})},
 	}
-	panel := figure.Panel{Y: figure.Axis{Name: "packets", Of: figure.PerSecond}}
-	for _, s := range series {
-		if something(s.Points) {
-			s.Look = figure.Stairs
-			panel.Series = append(panel.Series, s)
+	var panels []figure.Panel
+	for _, p := range []struct {
+		name   string
+		series []figure.Series
+	}{{"segments sent again", again}, {"packets at the receiver", behind}} {
+		panel := figure.Panel{Y: figure.Axis{Name: p.name, Of: figure.PerSecond}}
+		for _, s := range p.series {
+			if something(s.Points) {
+				s.Look = figure.Stairs
+				panel.Series = append(panel.Series, s)
+			}
+		}
+		if len(panel.Series) > 0 {
+			panels = append(panels, panel)
 		}
 	}
-	if len(panel.Series) == 0 {
+	if len(panels) == 0 {
 		return nil
 	}
 	f := p.result.Figures(d)
 	return &figure.Chart{
 		Title: "Retransmissions and loss" + ofDirection(p.result, d), Says: lossSays(&f),
-		X: timeAxis, Panels: []figure.Panel{panel}, Spans: omitted(senders),
+		X: timeAxis, Panels: panels, Spans: omitted(senders),
 	}
 }
 

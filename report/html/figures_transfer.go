@@ -176,7 +176,7 @@ func acksFigure(p picked, d bulk.Direction) *figure.Chart {
 		Title: "Data segments for each ACK" + ofDirection(p.result, d), Says: fmt.Sprintf("One ACK came back for %s data segments, %s.", number(acks.Ratio), by),
 		X: timeAxis, Panels: []figure.Panel{
 			{Y: figure.Axis{Name: "data segments", Of: figure.PerSecond}, Series: []figure.Series{{Name: "data segments", Look: figure.Stairs, Points: rate}}},
-			{Y: figure.Axis{Name: "data segments for each ACK"}, Series: []figure.Series{{Name: "for each ACK", Look: figure.Stairs, Points: ratio}}},
+			{Y: figure.Axis{Name: "data segments for each ACK"}, Series: []figure.Series{{Name: "data segments for each ACK", Look: figure.Stairs, Points: ratio}}},
 		},
 	}
 }

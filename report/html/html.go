@@ -17,8 +17,8 @@ import (
 const (
 	// Most is how large one is at most: mail servers take it everywhere.
 	Most = 1_000_000
-	// Comfortable is what the samples of transfers that no figure shows are thinned
-	// for.
+	// Comfortable is what samples are thinned for, as long as the figures of a report
+	// that is read back keep every second of theirs.
 	Comfortable = 300_000
 )
 
@@ -57,7 +57,7 @@ func Write(w io.Writer, runs []*record.Run) error {
 		if len(page) > Most*6/10 {
 			continue
 		}
-		embedded, err := embed(runs, Most-len(page)-2000)
+		embedded, err := embed(runs, max(0, Comfortable-len(page)-2000), Most-len(page)-2000)
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ func realRuns(t testing.TB) map[string][]*record.Run {
 	return map[string][]*record.Run{
 		"diagnosis":  {diagnosed(t, "lossy-wan")},
 		"tuning":     {tuned(t)},
+		"test":       {testedRun(t)},
+		"compare":    {testedRun(t, "-C cubic", "-C bbr")},
 		"sweep":      {sweptRun(t, "sweep-grid")},
 		"comparison": {diagnosed(t, "california-uk"), diagnosed(t, "clean-wan")},
 	}
@@ -106,7 +108,7 @@ func audit(t testing.TB, page []byte) {
 		switch n.Type {
 		case xhtml.TextNode:
 			for _, r := range n.Data {
-				if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfffd) {
+				if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069) {
 					t.Fatalf("text %.100q has the character %U", n.Data, r)
 				}
 			}
@@ -187,6 +189,16 @@ func infect(run *record.Run, text string) {
 	}
 }
 
+// The page of a comparison of variants has both medians, as they were measured.
+func TestComparisonOfVariants(t *testing.T) {
+	page := string(written(t, testedRun(t, "-C cubic", "-C bbr")))
+	for _, want := range []string{"<span>A 58.9 Mb/s</span>", "<strong>B ", "3 runs of each", "processor time of this end&#39;s process", "B is "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
 // Whatever a far end calls itself, and whatever it says went wrong, is text.
 func TestHostileTexts(t *testing.T) {
 	for _, text := range nasty {
@@ -240,4 +252,23 @@ func withoutCode(line string) string {
 		}
 	}
 	return plain.String()
+}
+
+// A run that failed says why, first of all, and shows what there is.
+func TestFailedRun(t *testing.T) {
+	run := diagnosed(t, "clean-wan")
+	run.State, run.Error, run.Document, run.Verdict = record.Failed, "peer backup: no answer", nil, ""
+	page := string(written(t, run))
+	for _, want := range []string{"<h1 class=\"headline \">193 Mb/s</h1>", "It failed: peer backup: no answer. What was measured until then stands.", "Goodput over time"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	empty := &record.Run{Header: record.Header{Kind: record.Tune, State: record.Interrupted}, Document: []byte(`{"kept":`)}
+	page = string(written(t, empty))
+	for _, want := range []string{"Nothing was measured", "It was interrupted.", "what tune printed cannot be read"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
 }

@@ -27,7 +27,10 @@ func Redact(runs []*record.Run) ([]*record.Run, error) {
 	r := &redaction{names: map[string]string{}, addresses: map[string]string{}}
 	for i, run := range runs {
 		open := *run
-		open.Command = fileNames(run.Command)
+		open.Command, open.Scenario = fileNames(run.Command), fileNames([]string{run.Scenario})[0]
+		if !json.Valid(run.Document) {
+			open.Document = nil
+		}
 		text, err := json.Marshal(&open)
 		if err != nil {
 			return nil, fmt.Errorf("redact run %.40q: %w", run.ID, err)
@@ -64,6 +67,7 @@ const mostNames = 1000
 // redaction is what is replaced by what.
 type redaction struct {
 	names     map[string]string // in lower case
+	learned   []string          // names in the order in which they came: sender and receiver of the first run are host-a and host-b
 	order     []string          // of names, the longest first
 	addresses map[string]string // as they are written
 	found     []string          // of addresses, as they came

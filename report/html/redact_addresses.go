@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,8 @@ var hardware = regexp.MustCompile(`[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2}){5,}`)
 func (r *redaction) see(text string) {
 	r.text.WriteString(strings.ToLower(text) + "\n")
 	for _, found := range named.FindAllStringSubmatch(text, -1) {
-		if name := strings.ToLower(strings.Trim(found[1], ".-")); strings.Trim(name, "0123456789.") != "" && !public[name] {
-			r.names[name] = ""
+		if name := strings.ToLower(strings.Trim(found[1], ".-")); strings.Trim(name, "0123456789.") != "" {
+			r.remember(name)
 		}
 	}
 	r.walk(text, func(address string) string {
@@ -31,10 +32,6 @@ func (r *redaction) see(text string) {
 		return address
 	}, nil)
 }
-
-// public are the machines that sources of the catalogue are on.
-var public = map[string]bool{"docs.kernel.org": true, "www.kernel.org": true, "man7.org": true, "www.rfc-editor.org": true, "docs.oracle.com": true,
-	"learn.microsoft.com": true, "man.freebsd.org": true, "illumos.org": true, "fasterdata.es.net": true, "git.kernel.org": true}
 
 // walk finds the addresses in a text, and replaces each, and by others what is between
 // them; nil: it stays.
@@ -85,8 +82,7 @@ func addressAt(text string) int {
 
 // own are addresses that every host has: they say nothing.
 func own(text string) bool {
-	a, err := netip.ParseAddr(text)
-	return err == nil && (a.IsLoopback() || a.IsUnspecified())
+	return slices.Contains([]string{"127.0.0.1", "0.0.0.0", "::1", "::"}, text)
 }
 
 // chooseAddresses gives every address one of its kind, in which no old one is to be

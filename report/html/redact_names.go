@@ -15,7 +15,7 @@ import (
 
 // named are texts that have a name of a machine in a known place: Go's errors of name
 // resolution and of connecting.
-var named = regexp.MustCompile(`(?:lookup |dial tcp |dial udp |ssh://(?:[^@/ ]+@)?|iperf3://|ndt7://|https?://)([A-Za-z0-9_][A-Za-z0-9_.-]*)`)
+var named = regexp.MustCompile(`(?:lookup |dial tcp |dial udp |ssh://(?:[^@/ ]+@)?|iperf3://|ndt7://)([A-Za-z0-9_][A-Za-z0-9_.-]*)`)
 
 // learn takes the names of hosts from where a run has them.
 func (r *redaction) learn(run *record.Run) {
@@ -28,9 +28,9 @@ func (r *redaction) learn(run *record.Run) {
 		if _, err := netip.ParseAddr(name); err == nil {
 			return // see: an address
 		}
-		r.names[name] = ""
+		r.remember(name)
 		if short, _, found := strings.Cut(name, "."); found && len(short) > 2 {
-			r.names[short] = ""
+			r.remember(short)
 		}
 	}
 	add(run.From)
@@ -51,8 +51,23 @@ func (r *redaction) learn(run *record.Run) {
 	if json.Unmarshal(run.Document, &document) == nil {
 		hostsOf(document, add)
 	}
-	for _, name := range typed(run.Command) {
+	if lab {
+		return // no far end is on its command line
+	}
+	command := run.Command
+	if run.Kind == record.Sweep && len(command) > 1 {
+		command = command[1:] // the experiment's name
+	}
+	for _, name := range typed(command) {
 		add(name)
+	}
+}
+
+// remember keeps a name once.
+func (r *redaction) remember(name string) {
+	if _, known := r.names[name]; !known {
+		r.names[name] = ""
+		r.learned = append(r.learned, name)
 	}
 }
 
@@ -105,7 +120,9 @@ func typed(command []string) []string {
 		}
 		rest, _, _ = strings.Cut(rest, "/")
 		if user, host, found := strings.Cut(rest, "@"); found {
-			names, rest = append(names, user), host
+			if rest = host; user != "root" { // who says nothing
+				names = append(names, user)
+			}
 		}
 		if host, _, found := strings.Cut(rest, ":"); found && strings.Count(rest, ":") == 1 {
 			rest = host
@@ -140,9 +157,7 @@ var stems = []string{"host-", "machine-", "end-", "node-", "x-", "q-"}
 
 // choose gives every name and address its replacement, in one order.
 func (r *redaction) choose() {
-	for name := range r.names {
-		r.order = append(r.order, name)
-	}
+	r.order = slices.Clone(r.learned)
 	slices.SortFunc(r.order, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	all := r.text.String()
 	stem := stems[0]
@@ -152,17 +167,15 @@ func (r *redaction) choose() {
 			break
 		}
 	}
-	byName := slices.Sorted(slices.Values(r.order))
 	n := 0
-	for _, name := range byName {
+	for _, name := range r.learned {
 		if r.names[name] != "" {
 			continue
 		}
-		r.names[name] = stem + letters(n)
 		// db1 and db1.example.net are one host.
-		for _, other := range byName {
-			if strings.HasPrefix(other, name+".") {
-				r.names[other] = r.names[name]
+		for _, other := range r.learned {
+			if r.names[other] == "" && (other == name || strings.HasPrefix(other, name+".") || strings.HasPrefix(name, other+".")) {
+				r.names[other] = stem + letters(n)
 			}
 		}
 		n++

@@ -2,6 +2,8 @@ package html
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -70,6 +73,48 @@ func sweptRun(t testing.TB, name string) *record.Run {
 	}
 }
 
+// testedRun is a kept test, repeated three times; of A and B in turns it is a comparison.
+func testedRun(t testing.TB, variants ...string) *record.Run {
+	t.Helper()
+	run := &record.Run{Header: record.Header{Schema: record.Schema, ID: "019aa0f1-3c00-7000-8000-000000000005", Kind: record.Test, State: record.Done, Started: began, Ended: began.Add(20 * time.Second),
+		Command: []string{"test", "198.51.100.7", "--repeat", "3"}, Version: "0.9.0", From: "a", To: "b", Tags: []string{}}}
+	lossy, clean := evidence(t, "lossy-wan").Evidence, evidence(t, "clean-wan").Evidence
+	var all, a, b []experiment.Run
+	add := func(variant string, result *bulk.Result) experiment.Run {
+		of := experiment.NewRun(began, result)
+		of.Variant = variant
+		of.Goodput *= unit.Rate(1 + float64(len(all)%3)/100)
+		all = append(all, of)
+		phase := fmt.Sprintf("run %d", len(all))
+		if variant != "" {
+			phase = fmt.Sprintf("round %d, %s: -C cubic", (len(all)+1)/2, variant)
+		}
+		run.Transfers = append(run.Transfers, record.Transfer{At: time.Duration(len(all)) * 4 * time.Second, Phase: phase, Result: result})
+		return of
+	}
+	var document any
+	if len(variants) == 0 {
+		for range 3 {
+			add("", clean.Transfer)
+		}
+		document = map[string]any{"end": map[string]any{}, "fullbore": map[string]any{"spec": clean.Transfer.Spec, "client": clean.Transfer.Client, "runs": all, "repeat": experiment.Repetition{Times: 3}.Repeat(all)}}
+	} else {
+		run.Kind, run.Command = record.Compare, []string{"compare", "--ab", variants[0], variants[1], "198.51.100.7"}
+		for range 3 {
+			a, b = append(a, add("A", lossy.Transfer)), append(b, add("B", lossy.Trials[0].Result))
+		}
+		comparison := experiment.Compare(a, b, 0.03)
+		document = experiment.ABDocument{Schema: "fullbore/compare/1", Seed: 7, Order: "ABABAB", Rounds: 3, Smallest: 0.03, Comparison: &comparison, Runs: all,
+			A: experiment.ABSide{Args: variants[0], Summary: &comparison.A}, B: experiment.ABSide{Args: variants[1], Summary: &comparison.B}}
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Document, run.Goodput = text, all[len(all)-1].Goodput
+	return run
+}
+
 // tuned is the kept run of a tuning: its transfers are real ones, of the path with a
 // small receive buffer and of one without.
 func tuned(t testing.TB) *record.Run {
@@ -105,10 +150,7 @@ func tuned(t testing.TB) *record.Run {
 		Document: document,
 	}
 	after2 := *after.Evidence.ReceiverHost
-	after2.Tunables = map[string]string{}
-	for name, value := range before.Evidence.ReceiverHost.Tunables {
-		after2.Tunables[name] = value
-	}
+	after2.Tunables = maps.Clone(before.Evidence.ReceiverHost.Tunables)
 	after2.Tunables["net.ipv4.tcp_rmem"] = "4096 65536 67108864"
 	run.Hosts = []record.Host{
 		{Side: record.Near, When: record.Before, At: began, Is: before.Evidence.SenderHost}, {Side: record.Far, When: record.Before, At: began, Is: before.Evidence.ReceiverHost},

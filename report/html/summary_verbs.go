@@ -64,14 +64,19 @@ func (s *summary) compare(d *experiment.ABDocument, clean func(string) string) {
 		return
 	}
 	s.Headline = clean(d.Goodput.Says)
-	a, b := d.Comparison.A.Goodput, d.Comparison.B.Goodput
-	s.Before, s.After = "A "+unit.Rate(a.Median).String(), "B "+unit.Rate(b.Median).String()
+	if d.A.Summary != nil && d.B.Summary != nil {
+		s.Before, s.After = "A "+unit.Rate(d.A.Goodput.Median).String(), "B "+unit.Rate(d.B.Goodput.Median).String()
+	}
 	s.Gain = fmt.Sprintf("%s (95 %%: %s to %s)", unit.Factor(d.Goodput.Ratio.Gain), unit.Factor(d.Goodput.Ratio.Low), unit.Factor(d.Goodput.Ratio.High))
 	s.Note = fmt.Sprintf("%s of each, in turns (%s, seed %d).", unit.Count(d.Rounds, "run"), clean(d.Order), d.Seed)
 	s.fact("A", clean(cmp.Or(d.A.Args, "no flags")))
 	s.fact("B", clean(cmp.Or(d.B.Args, "no flags")))
 	for _, p := range d.Processor {
-		s.fact("processor, "+clean(p.Name), clean(p.Says))
+		for _, m := range experiment.Measures {
+			if m.End == p.End && m.Of == p.Of {
+				s.fact("processor time of "+m.Name, clean(p.Says))
+			}
+		}
 	}
 }
 
@@ -90,5 +95,5 @@ func (s *summary) sweep(d *swept, clean func(string) string) {
 		s.fact("law and data", clean(d.Law.Says))
 	}
 	s.fact("plan", clean(fmt.Sprintf("%s, %s of every point in an order drawn anew for each (seed %d)", d.Plan, unit.Count(d.Blocks, "block"), d.Seed)))
-	s.fact("traffic", fmt.Sprintf("%s, %.0f s, %s", unit.Count(d.Spent.Transfers, "transfer"), d.Spent.Seconds, unit.Size(d.Spent.Bytes)))
+	s.fact("traffic", fmt.Sprintf("%s, %.0f s, %s", unit.Count(d.Spent.Transfers, "transfer"), d.Spent.Seconds, d.Spent.Bytes))
 }
