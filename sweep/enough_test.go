@@ -109,3 +109,30 @@ func TestTogether(t *testing.T) {
 		t.Error("enough of nothing")
 	}
 }
+
+// TestOffered: the smaller of what both buffers offer, and nothing where the system tunes
+// them.
+func TestOffered(t *testing.T) {
+	v := func(pairs ...any) map[string]Value {
+		all := map[string]Value{}
+		for i := 0; i < len(pairs); i += 2 {
+			all[pairs[i].(string)] = number(float64(pairs[i+1].(int)))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		asked, got map[string]Value
+		want       float64
+	}{
+		{v("buffers", 1<<20), v("buffers", 1<<19), 1 << 19},
+		{v("send_buffer", 60000), v("send_buffer", 60000), 100_000},
+		{v("send_buffer", 60000, "receive_buffer", 65536), v("send_buffer", 60000, "receive_buffer", 65536), 65536},
+		{v("window", 1<<20), v("window", 1<<20), 1 << 20},
+		{map[string]Value{"buffers": present}, v("buffers", 1<<20), 0},
+		{v("connections", 2), v("connections", 2), 0},
+	} {
+		if got := offered(c.asked, c.got); math.Abs(got-c.want) > 1 {
+			t.Errorf("%v: %g, want %g", c.got, got, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/law"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -203,14 +204,20 @@ func (p *PointResult) needed(all []Measured, byPath bool) {
 
 // offered is the window that set buffers offer, in bytes; 0 if none was set. Linux
 // gives half of what its kernel counts as receive buffer to the window, which is what
-// was set, as it doubles that.
+// was set, as it doubles that; and keeps five sixths of the send buffer in flight
+// (diagnose.SenderShare).
 func offered(asked, got map[string]Value) float64 {
 	w := 0.0
 	for _, name := range []string{"buffers", "send_buffer", "receive_buffer", "window"} {
 		if a, ok := asked[name]; !ok || a.Present() {
 			continue
 		}
-		if v, ok := got[name]; ok && v.IsNumber() {
+		v, ok := got[name]
+		switch {
+		case !ok || !v.IsNumber():
+		case name == "send_buffer":
+			w = least(w, float64(diagnose.SenderWindow(unit.Size(2*v.Number))))
+		default:
 			w = least(w, v.Number)
 		}
 	}
