@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,45 @@ func TestPresentIsAdded(t *testing.T) {
 		}
 		if points, _ := factors.points(); len(points) != want {
 			t.Errorf("%s: %d points, want %d: %v", text, len(points), want, points)
+		}
+	}
+}
+
+// TestRange: the values of a range; "all" CPUs are among them also where no step leads
+// there.
+func TestRange(t *testing.T) {
+	for text, want := range map[string]string{
+		"cpus: {from: 1, to: all, step: x2}":                      "1 2 4 6",
+		"cpus: {from: 2, to: all, step: +2}":                      "2 4 6",
+		"connections: {from: 1, to: 3, step: x1.5}":               "1 2", // rounded, and none twice; 3.375 is beyond
+		"buffers: {from: 1KiB, to: 4KiB, step: x2}":               "1 KiB 2 KiB 4 KiB",
+		"buffers: {from: 1KiB, to: 4KiB, step: +1.5KiB}":          "1 KiB 2560 B 4 KiB",
+		"path.rtt: {from: 0ms, to: 3ms, step: +1500us}":           "0 ms 1.5 ms 3 ms",
+		"path.loss: {from: 0.01%, to: 1%, step: x10}":             "0.01 % 0.1 % 1 %",
+		"path.rate: {from: 1mbit, to: 1mbit, step: x10}":          "1 Mb/s",
+		"near.net.core.somaxconn: {from: 128, to: 512, step: x2}": "128 256 512",
+	} {
+		spec, err := Parse("x.yaml", []byte("name: x\nfactors: {"+text+"}"))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		factors, err := spec.Factors.with(6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range factors[0].Values {
+			got = append(got, v.Text(factors[0].Kind()))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"buffers: {from: 0KiB, to: 1, step: x2}", "connections: {from: 0, to: 2, step: +1}", "path.delay: {from: 0s, to: 1s, step: x2}", "mss: {from: 88, to: 1460, step: x1.001}",
+		"mss: {from: 88, to: 1460, step: x2000000}", "mss: {from: 88, to: 1460, step: +0}", "mss: {from: 88, to: present, step: x2}", "mss: {from: all, to: 1460}", "connections: {from: 1, to: all, step: x2}", "buffers: {from: 1KiB, to: 2KiB, step: x}"} {
+		if _, err := Parse("x.yaml", []byte("name: x\nfactors: {"+text+"}")); err == nil {
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }

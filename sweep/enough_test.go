@@ -98,6 +98,36 @@ func TestEnoughSays(t *testing.T) {
 	}
 }
 
+// TestEnoughMargin: a value is enough whose middle is within twice the margin, if the
+// runs do not show that it is below the margin; whatever the order of the values.
+func TestEnoughMargin(t *testing.T) {
+	runs := func(x ...float64) map[int]float64 {
+		all := map[int]float64{}
+		for i, v := range x {
+			all[i] = v
+		}
+		return all
+	}
+	best := series{4, runs(1000, 1000, 1000)}
+	for _, c := range []struct {
+		name string
+		runs map[int]float64
+		want float64
+	}{
+		{"within the margin", runs(975, 976, 974), 1},
+		{"within twice the margin, and it may be within the margin", runs(990, 950, 920), 1},
+		{"not within twice the margin, though nothing is known", runs(1100, 950, 700), 4},
+		{"surely below the margin", runs(955, 956, 954), 4},
+		{"in one block only", runs(999), 4},
+	} {
+		for _, all := range [][]series{{{1, c.runs}, best}, {best, {1, c.runs}}} {
+			if e, ok := enoughOf(all, 0.03, plain); !ok || e.Value.Number != c.want {
+				t.Errorf("%s: %+v, want %g", c.name, e, c.want)
+			}
+		}
+	}
+}
+
 // TestTogether: what is enough everywhere is what the most demanding needs.
 func TestTogether(t *testing.T) {
 	each := []Enough{{Value: number(64), Why: "x", Where: map[string]Value{"connections": number(10)}}, {Value: number(256), Why: "y", Where: map[string]Value{"connections": number(1)}}}

@@ -60,9 +60,7 @@ func (d *Document) holdBeside(name LawName, factors Factors, capacity unit.Rate)
 		return
 	}
 	for _, p := range d.Points {
-		if capacity == 0 || p.Goodput > capacity { // which an estimate may be below
-			capacity = max(capacity, p.Goodput)
-		}
+		capacity = max(capacity, p.Goodput) // what is known may be an estimate
 	}
 	l := &Law{Name: name, Formula: formulas[name][0], Source: formulas[name][1], Capacity: capacity}
 	d.Law = l

@@ -148,7 +148,6 @@ func (s *search) fail(at int) {
 			return
 		}
 		s.broken = min(s.broken, c.k[1])
-		s.most = c.k[1] - 1
 		s.decide(step{Gain: stat.Effect{Gain: 1, Low: 1, High: 1}, Failed: true, Sure: true})
 		return
 	}
