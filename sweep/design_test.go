@@ -158,6 +158,16 @@ func TestRange(t *testing.T) {
 	}
 }
 
+// TestInterval: a short transfer is looked at more often, a long one as all are.
+func TestInterval(t *testing.T) {
+	points, _ := parse(t, "factors: {connections: [1, 2]}").Factors.points()
+	for duration, want := range map[time.Duration]time.Duration{100 * time.Millisecond: 10 * time.Millisecond, time.Second: 50 * time.Millisecond, 2 * time.Second: 0, time.Minute: 0} {
+		if got := points[0].Spec(Measure{Duration: duration}).Interval; got != want {
+			t.Errorf("%v: every %v, want %v", duration, got, want)
+		}
+	}
+}
+
 // TestCost: points times blocks times what each transfer takes.
 func TestCost(t *testing.T) {
 	spec, err := Parse("x.yaml", []byte("name: x\nfactors: {buffers: [64KiB, 128KiB, present]}\nblocks: 4\nmeasure: {duration: 2s, omit: 600ms}"))
@@ -169,6 +179,14 @@ func TestCost(t *testing.T) {
 	want := Cost{Points: 3, Transfers: 12, Time: 36 * time.Second, Bytes: 3_900_000_000, Rate: 1e9}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+	lab := parse(t, "factors: {path.rtt: [1ms, 2ms]}\nmeasure: {duration: 2s, omit: 600ms}\n")
+	if got := lab.cost(lab.Factors, 2, 10, 0); got.Time != 40*time.Second { // each may be another lab
+		t.Errorf("%v with paths that are built", got.Time)
+	}
+	fixed := parse(t, "factors: {path.rtt: [1ms], connections: [1, 2]}\nmeasure: {duration: 2s, omit: 600ms}\n")
+	if got := fixed.cost(fixed.Factors, 2, 10, 0); got.Time != 30*time.Second {
+		t.Errorf("%v with one path", got.Time)
 	}
 	if text := got.String(); text != "3 points, 12 transfers, 36s, up to 3.9 GB" {
 		t.Error(text)

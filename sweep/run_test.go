@@ -407,6 +407,11 @@ func TestResume(t *testing.T) {
 				if got.Spent.Resumed != kill-1 || !slices.Equal(second.set, whole.set[kill-1:]) {
 					t.Fatalf("%d are there, then %v, want %v", got.Spent.Resumed, second.set, whole.set[kill-1:])
 				}
+				last, err := OpenJournal(file, spec)
+				if err != nil || len(last.Kept()) != len(whole.set) {
+					t.Fatalf("%v: %d are there in the end, of %d", err, len(last.Kept()), len(whole.set))
+				}
+				last.Close()
 				if diff := cmp.Diff(comparable(want), comparable(got)); diff != "" {
 					t.Fatal(diff)
 				}
