@@ -173,8 +173,9 @@ func TestResidual(t *testing.T) {
 		{[]float64{110, 110}, []float64{100, 100}, 0.1},
 		{[]float64{100, 100}, []float64{110, 110}, 0.1}, // as far the other way
 		{[]float64{110, 5, 0}, []float64{100, 0, 1}, 0.1},
+		{[]float64{110, 100, 1e300}, []float64{100, 110, 1e-300}, 0.1}, // what is beyond numbers
 	} {
-		if got := law.Residual(c.measured, c.predicted); math.Abs(got-c.want) > 1e-12 {
+		if got := law.Residual(c.measured, c.predicted); !(math.Abs(got-c.want) <= 1e-12) { // also NaN
 			t.Errorf("%v beside %v: %g, want %g", c.measured, c.predicted, got, c.want)
 		}
 	}

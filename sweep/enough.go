@@ -47,20 +47,23 @@ func enoughOf(all []series, margin float64, text func(float64) string) (Enough, 
 	if best < 0 {
 		return Enough{}, false
 	}
+	sure := true // that no smaller value is enough
 	for i := range all {
 		if i == best {
 			why := "it is the fastest, and no smaller value is within " + unit.Percent(margin) + " of it"
 			if best == len(all)-1 && len(all) > 1 {
 				why += "; it is the largest that was tried, so more might be faster still"
 			}
-			return Enough{Value: number(all[i].value), Why: why, Sure: true}, true
+			return Enough{Value: number(all[i].value), Why: why, Sure: sure}, true
 		}
 		a, b := paired(all[best].runs, all[i].runs)
 		if len(a) < 2 {
+			sure = false
 			continue
 		}
 		e := stat.PairedAt(0.90, a, b) // its upper end alone errs in 5 %
 		if e.High < 1-margin || e.Gain < 1-2*margin {
+			sure = sure && e.High < 1-margin
 			continue
 		}
 		return Enough{

@@ -98,6 +98,37 @@ func TestEnoughSays(t *testing.T) {
 	}
 }
 
+// TestEnoughMargin: a value is enough whose middle is within twice the margin, if the
+// runs do not show that it is below the margin; whatever the order of the values.
+func TestEnoughMargin(t *testing.T) {
+	runs := func(x ...float64) map[int]float64 {
+		all := map[int]float64{}
+		for i, v := range x {
+			all[i] = v
+		}
+		return all
+	}
+	best := series{4, runs(1000, 1000, 1000)}
+	for _, c := range []struct {
+		name string
+		runs map[int]float64
+		want float64
+	}{
+		{"within the margin", runs(975, 976, 974), 1},
+		{"within twice the margin, and it may be within the margin", runs(990, 950, 920), 1},
+		{"not within twice the margin, though nothing is known", runs(1100, 950, 700), 4},
+		{"surely below the margin", runs(955, 956, 954), 4},
+		{"in one block only", runs(999), 4},
+	} {
+		sure := c.name != "within twice the margin, and it may be within the margin" && c.name != "not within twice the margin, though nothing is known" && c.name != "in one block only"
+		for _, all := range [][]series{{{1, c.runs}, best}, {best, {1, c.runs}}} {
+			if e, ok := enoughOf(all, 0.03, plain); !ok || e.Value.Number != c.want || e.Sure != sure {
+				t.Errorf("%s: %+v, want %g, sure %v", c.name, e, c.want, sure)
+			}
+		}
+	}
+}
+
 // TestTogether: what is enough everywhere is what the most demanding needs.
 func TestTogether(t *testing.T) {
 	each := []Enough{{Value: number(64), Why: "x", Where: map[string]Value{"connections": number(10)}}, {Value: number(256), Why: "y", Where: map[string]Value{"connections": number(1)}}}
@@ -107,5 +138,32 @@ func TestTogether(t *testing.T) {
 	}
 	if together(nil, nil) != nil {
 		t.Error("enough of nothing")
+	}
+}
+
+// TestOffered: the smaller of what both buffers offer, and nothing where the system tunes
+// them.
+func TestOffered(t *testing.T) {
+	v := func(pairs ...any) map[string]Value {
+		all := map[string]Value{}
+		for i := 0; i < len(pairs); i += 2 {
+			all[pairs[i].(string)] = number(float64(pairs[i+1].(int)))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		asked, got map[string]Value
+		want       float64
+	}{
+		{v("buffers", 1<<20), v("buffers", 1<<19), 1 << 19},
+		{v("send_buffer", 60000), v("send_buffer", 60000), 100_000},
+		{v("send_buffer", 60000, "receive_buffer", 65536), v("send_buffer", 60000, "receive_buffer", 65536), 65536},
+		{v("window", 1<<20), v("window", 1<<20), 1 << 20},
+		{map[string]Value{"buffers": present}, v("buffers", 1<<20), 0},
+		{v("connections", 2), v("connections", 2), 0},
+	} {
+		if got := offered(c.asked, c.got); math.Abs(got-c.want) > 1 {
+			t.Errorf("%v: %g, want %g", c.got, got, c.want)
+		}
 	}
 }

@@ -160,6 +160,9 @@ blocks: 2
 	if doc.CPUsOf != "host" {
 		t.Error(doc.CPUsOf)
 	}
+	if !slices.Contains(far.calls, "link.rps_cpus@eth0=f") || slices.ContainsFunc(near.calls, func(call string) bool { return strings.HasPrefix(call, "link.") }) {
+		t.Errorf("%v; %v", near.calls, far.calls)
+	}
 }
 
 // TestSearchOfWindow: the window is raised on both hosts from what they have until it is
@@ -281,6 +284,10 @@ func TestOneMachine(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := meet(t, near, farEnd{far, true, newWorld()}).About(); got.Shared || got.CPUs != 4 {
+		t.Errorf("%+v", got)
+	}
+	far.facts.OS = "solaris" // whose kernel has what was set
+	if got := meet(t, near, farEnd{far, false, newWorld()}).About().Kernels; got != (Kernels{NearDoubles: true}) {
 		t.Errorf("%+v", got)
 	}
 }

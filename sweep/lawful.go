@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/law"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -59,9 +60,7 @@ func (d *Document) holdBeside(name LawName, factors Factors, capacity unit.Rate)
 		return
 	}
 	for _, p := range d.Points {
-		if capacity == 0 || p.Goodput > capacity { // which an estimate may be below
-			capacity = max(capacity, p.Goodput)
-		}
+		capacity = max(capacity, p.Goodput) // what is known may be an estimate
 	}
 	l := &Law{Name: name, Formula: formulas[name][0], Source: formulas[name][1], Capacity: capacity}
 	d.Law = l
@@ -203,14 +202,20 @@ func (p *PointResult) needed(all []Measured, byPath bool) {
 
 // offered is the window that set buffers offer, in bytes; 0 if none was set. Linux
 // gives half of what its kernel counts as receive buffer to the window, which is what
-// was set, as it doubles that.
+// was set, as it doubles that; and keeps five sixths of the send buffer in flight
+// (diagnose.SenderShare).
 func offered(asked, got map[string]Value) float64 {
 	w := 0.0
 	for _, name := range []string{"buffers", "send_buffer", "receive_buffer", "window"} {
 		if a, ok := asked[name]; !ok || a.Present() {
 			continue
 		}
-		if v, ok := got[name]; ok && v.IsNumber() {
+		v, ok := got[name]
+		switch {
+		case !ok || !v.IsNumber():
+		case name == "send_buffer":
+			w = least(w, float64(diagnose.SenderWindow(unit.Size(2*v.Number))))
+		default:
 			w = least(w, v.Number)
 		}
 	}

@@ -128,6 +128,7 @@ func (*dumb) Transfer(_ context.Context, s bulk.Spec, _ func(bulk.Progress)) (*b
 // labs are paths of a lab that is simulated.
 type labs struct {
 	built  []string
+	worlds []*world
 	open   int
 	closed int
 	broken bool
@@ -161,6 +162,7 @@ func (l *labs) start(_ context.Context, s *lab.Scenario) (Ends, error) {
 		}
 		return min(95e6, buffer.Number*8/s.Path.RTT().Seconds())
 	}
+	l.worlds = append(l.worlds, w)
 	return simulatedLab{w, l}, nil
 }
 
@@ -182,6 +184,23 @@ func TestPaths(t *testing.T) {
 	}
 	if distinct := slices.Compact(slices.Sorted(slices.Values(l.built))); len(distinct) != 11 { // the scenario's own is 40 ms
 		t.Errorf("%v", distinct)
+	}
+	for i, w := range l.worlds {
+		turns := 1 // of other paths' between its points, and the end
+		if len(w.set) > 1 && w.putBack < 2 {
+			t.Errorf("lab %d had %d points and was put back %d times", i, len(w.set), w.putBack)
+		}
+		if w.putBack < turns {
+			t.Errorf("lab %d was not put back", i)
+		}
+	}
+	for _, p := range doc.Points {
+		if p.Taken["path.rate"].Number != 1e8 {
+			t.Errorf("%s: in effect %v", p.point, p.Taken)
+		}
+	}
+	if rate := doc.Cost.Rate; rate < 193e6 || rate > 194e6 { // 1448/1500 of the scenario's 200 Mb/s
+		t.Errorf("the path is said to carry %g b/s", rate)
 	}
 	if doc.Scenario != "clean-wan" || doc.CPUsOf != "process" {
 		t.Errorf("%s, %s", doc.Scenario, doc.CPUsOf)

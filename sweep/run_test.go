@@ -407,6 +407,11 @@ func TestResume(t *testing.T) {
 				if got.Spent.Resumed != kill-1 || !slices.Equal(second.set, whole.set[kill-1:]) {
 					t.Fatalf("%d are there, then %v, want %v", got.Spent.Resumed, second.set, whole.set[kill-1:])
 				}
+				last, err := OpenJournal(file, spec)
+				if err != nil || len(last.Kept()) != len(whole.set) {
+					t.Fatalf("%v: %d are there in the end, of %d", err, len(last.Kept()), len(whole.set))
+				}
+				last.Close()
 				if diff := cmp.Diff(comparable(want), comparable(got)); diff != "" {
 					t.Fatal(diff)
 				}
@@ -450,6 +455,34 @@ func TestSearchRun(t *testing.T) {
 		}
 		if !doc.Points[0].Present || doc.Points[0].Taken["buffers"].Number != 256<<10 {
 			t.Errorf("%s: the present setting is not the first point: %+v", name, doc.Points[0])
+		}
+	}
+}
+
+// TestSearchFromAValue: that is where it begins, and nothing smaller is tried.
+func TestSearchFromAValue(t *testing.T) {
+	doc, err := Run(t.Context(), parse(t, "factors: {buffers: {from: 2MiB, to: 16MiB}}\nplan: search\nmeasure: {duration: 1s}\n"), newWorld(), &Memory{}, &log{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc.Enough.Value.Number != 2<<20 || doc.Points[0].Factors["buffers"].Number != 2<<20 || len(doc.Steps) != 1 || doc.Steps[0].To.Number != 4<<20 {
+		t.Errorf("%+v", doc.Steps)
+	}
+}
+
+// TestSearchCost is said before it starts: of a search from the present value, which
+// nobody knows yet, all that there may be.
+func TestSearchCost(t *testing.T) {
+	for text, want := range map[string]int{
+		"{from: 256KiB, to: 16MiB}":  2 * 8 * (6 + 3), // six doublings, and three halvings between seven values
+		"{from: present, to: 16MiB}": 1 + 2*8*(12+4),  // from 4 KiB
+	} {
+		l := &log{}
+		if _, err := Run(t.Context(), parse(t, "factors: {buffers: "+text+"}\nplan: search\nmeasure: {duration: 1s}\n"), newWorld(), &Memory{}, l); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(l.lines[0], fmt.Sprintf("at most %d transfers, ", want)) {
+			t.Errorf("%s: %s, want %d", text, l.lines[0], want)
 		}
 	}
 }
@@ -502,9 +535,55 @@ func TestScalabilityBeside(t *testing.T) {
 	if len(doc.Law.Curves) != 1 || math.Abs(doc.Law.Curves[0].Contention-0.2) > 1e-6 || doc.Law.Curves[0].Coherency > 1e-6 || *doc.Law.Residual > 1e-6 {
 		t.Errorf("%+v", doc.Law)
 	}
+	if doc.Law.Curves[0].Peak != nil && *doc.Law.Curves[0].Peak < 1e3 {
+		t.Errorf("a peak at %g", *doc.Law.Curves[0].Peak)
+	}
+	w.carries = func(p Point) float64 {
+		n, _ := p.Of("connections")
+		return n.Number * 1e8 / (1 + 0.01*n.Number*(n.Number-1))
+	}
+	doc, err = Run(t.Context(), parse(t, "factors: {connections: [1, 2, 4, 8, 16]}\nlaw: scalability\n"), w, &Memory{}, &log{})
+	if err != nil || doc.Law.Curves[0].Peak == nil || math.Abs(*doc.Law.Curves[0].Peak-10) > 0.01 {
+		t.Errorf("%v: %+v", err, doc.Law.Curves)
+	}
 	doc, err = Run(t.Context(), parse(t, "factors: {connections: [1, 2]}\nlaw: scalability\n"), w, &Memory{}, &log{})
 	if err != nil || doc.Law.Residual != nil || !strings.Contains(doc.Law.Says, "four different values") {
 		t.Errorf("%v: %+v", err, doc.Law)
+	}
+}
+
+// TestCUBICBeside: several connections see a loss each for themselves; the law is capped
+// by what the path carries, and says nothing of transfers both ways at once.
+func TestCUBICBeside(t *testing.T) {
+	w := newWorld()
+	w.about.Capacity = 20e9
+	one := 1.054 * math.Pow(0.010/1e-8, 0.75) * 1448 * 8 / 0.010 // 38.6 Gb/s, and more than Reno
+	w.fails = func(p Point) error {
+		w.taken = map[string]Value{}
+		if v, _ := p.Of("path.loss"); v.IsNumber() {
+			w.taken["path.loss"] = v
+		}
+		return nil
+	}
+	w.carries = func(p Point) float64 {
+		n, _ := p.Of("connections")
+		return n.Number * one
+	}
+	doc, err := Run(t.Context(), parse(t, "factors: {path.loss: [0.000001%], connections: [1, 2], direction: [forward, both]}\nlaw: cubic\nmeasure: {duration: 1s}\n"), w, &Memory{}, &log{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range doc.Points {
+		if both := p.Factors["direction"].Word == "both"; both != (p.Law == nil) {
+			t.Errorf("%s: %v", p.point, p.Law)
+		} else if !both && math.Abs(float64(*p.Law)-p.Factors["connections"].Number*one) > 1000 {
+			t.Errorf("%s: %v, want %v", p.point, *p.Law, p.Goodput)
+		}
+	}
+	w.carries = func(Point) float64 { return 10e9 }
+	doc, err = Run(t.Context(), parse(t, "factors: {path.loss: [0.000001%], connections: [1, 2]}\nlaw: cubic\nmeasure: {duration: 1s}\n"), w, &Memory{}, &log{})
+	if err != nil || *doc.Points[0].Law != 20e9 || *doc.Points[1].Law != 20e9 {
+		t.Errorf("%v: %v on a path of 20 Gb/s", err, *doc.Points[1].Law)
 	}
 }
 

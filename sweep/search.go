@@ -37,7 +37,7 @@ type search struct {
 	best       int  // k of the value that the others are held against
 	low        int  // while it halves back: between short and low lies the smallest that is enough
 	over       bool
-	broken     int // k from which on nothing could be measured; above most if there is none
+	broken     int // k of the larger value that could not be measured while doubling; 0: there is none
 	asked      []int
 	pair       int // pairs begun in all, for the order within them
 }
@@ -65,7 +65,7 @@ func newSearch(start, least, most, matters float64, pairs int, seed uint64, of f
 	s := &search{start: start, matters: matters, pairs: max(fewestPairs, pairs), seed: seed, of: of}
 	s.most = max(0, int(math.Floor(math.Log2(most/start)+1e-9)))
 	s.least = -max(0, int(math.Floor(math.Log2(start/least)+1e-9)))
-	s.short, s.broken = s.least-1, s.most+1
+	s.short = s.least - 1
 	s.compare(0, 1)
 	return s
 }
@@ -147,8 +147,7 @@ func (s *search) fail(at int) {
 			s.over = true
 			return
 		}
-		s.broken = min(s.broken, c.k[1])
-		s.most = c.k[1] - 1
+		s.broken = c.k[1]
 		s.decide(step{Gain: stat.Effect{Gain: 1, Low: 1, High: 1}, Failed: true, Sure: true})
 		return
 	}

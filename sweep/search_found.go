@@ -38,7 +38,7 @@ func (s *search) why(text func(float64) string) string {
 	switch last := s.decided[len(s.decided)-1]; {
 	case up != nil:
 		says += fmt.Sprintf("; %s carries %s that (95 %%: %s)", text(up.To), share(up.Gain.Gain), between(up.Gain))
-	case s.broken <= s.most+1 && s.broken > 0 && found == s.value(s.broken-1):
+	case s.broken > 0 && found == s.value(s.broken-1):
 		says += fmt.Sprintf("; %s could not be set", text(s.value(s.broken)))
 	case found == s.value(s.most):
 		says += "; it is the largest that was to be tried, so more might be faster still"

@@ -3,6 +3,7 @@ package sweep
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -123,6 +124,52 @@ func TestSearchEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPairs: runs come in pairs of both values, sometimes the one first and sometimes the
+// other, each pair a block of its own; the table has each value once, in order.
+func TestPairs(t *testing.T) {
+	factors := Factors{{setting: setting{name: "buffers", kind: Bytes}}}
+	s := newSearch(1000, 250, 64000, 0.03, 8, 5, func(v float64) Point { return Point{factors, []Value{number(v)}} })
+	var order []float64
+	for n := 0; ; n++ {
+		turn, more := s.next()
+		if !more {
+			break
+		}
+		if turn.block != n/2 {
+			t.Fatalf("transfer %d is in block %d", n, turn.block)
+		}
+		if again, _ := s.next(); again.point.Key() != turn.point.Key() {
+			t.Fatal("the next one is another before it is told of")
+		}
+		v := turn.point.values[0].Number
+		order = append(order, v)
+		s.tell(min(v, 8000))
+	}
+	rising := 0
+	for i := 0; i+1 < len(order); i += 2 {
+		switch order[i+1] {
+		case 2 * order[i]:
+			rising++
+		case order[i] / 2:
+		default:
+			t.Errorf("%g is held against %g", order[i], order[i+1])
+		}
+	}
+	if pairs := len(order) / 2; pairs != 12 || rising < 2 || rising > pairs-2 { // 1000 to 16000, in threes
+		t.Errorf("%d of %d pairs begin with the smaller value", rising, pairs)
+	}
+	var values []float64
+	for _, p := range s.points() {
+		values = append(values, p.values[0].Number)
+	}
+	if !slices.Equal(values, []float64{1000, 2000, 4000, 8000, 16000}) {
+		t.Errorf("%v", values)
+	}
+	if found, sure := s.enough(); found != 8000 || !sure {
+		t.Errorf("%g is enough", found)
+	}
 }
 
 // TestSearchStopsAtWhatCannotBeSet: the largest value that could be is what remains.
