@@ -175,15 +175,15 @@ func (r *ruler) marks(widen bool, fits func([]tick) bool) []tick {
 		}
 		return nil
 	}
-	for _, step := range r.steps() {
-		wider := *r
+	was := *r
+	for _, step := range was.steps() {
 		if widen {
-			wider.widen(step)
+			r.widen(step) // labels must fit where they will be
 		}
-		if ticks := wider.linear(step); fits(ticks) {
-			*r = wider
+		if ticks := r.linear(step); fits(ticks) {
 			return ticks
 		}
+		*r = was
 	}
 	return nil
 }

@@ -81,7 +81,8 @@ func ofDirection(r *bulk.Result, d bulk.Direction) string {
 // omitted is the time at the beginning that does not count.
 func omitted(streams []bulk.Stream) []figure.Span {
 	for _, s := range streams {
-		if len(s.Samples) > 1 && s.Samples[0].Omitted && s.Began > s.Samples[0].At {
+		n := len(s.Samples)
+		if n > 1 && s.Samples[0].Omitted && s.Began-s.Samples[0].At > (s.Samples[n-1].At-s.Samples[0].At)/50 { // less is not seen
 			return []figure.Span{{Name: "not counted", From: seconds(s.Samples[0].At), To: seconds(s.Began)}}
 		}
 	}
