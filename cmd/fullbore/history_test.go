@@ -174,19 +174,16 @@ func TestHistoryRefuses(t *testing.T) {
 	}
 }
 
-// A run in the lab is kept by the process that owns the lab, with the scenario, both
-// hosts' facts before and after, and what was tuned.
-func TestIntegrationHistoryOfTheLab(t *testing.T) {
-	place := filepath.Join(t.TempDir(), "record.db")
-	if _, stderr, code := keeping(t, place, "tune", "--lab", slowHosts, "--budget", "20s", "--json"); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+// keptTuning holds what is kept of a tuning in the lab by the process that owns the lab:
+// the scenario, both hosts' facts before and after, what was tuned, and every transfer.
+func keptTuning(t *testing.T, place, scenario string) {
+	t.Helper()
 	out, stderr, code := keeping(t, place, "history", "export")
 	var run record.Run
 	if err := json.Unmarshal([]byte(out), &run); err != nil || code != exitDone {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
-	if run.Scenario != "slow-hosts" || run.From != "a" || run.To != "b" || run.Kind != record.Tune || run.Verdict == "" || strings.Join(run.Command[:2], " ") != "tune --lab" {
+	if run.Scenario != scenario || run.From != "a" || run.To != "b" || run.Kind != record.Tune || run.State != record.Done || run.Verdict == "" || strings.Join(run.Command[:2], " ") != "tune --lab" {
 		t.Errorf("%+v", run.Header)
 	}
 	hosts := map[string]bool{}
@@ -205,6 +202,10 @@ func TestIntegrationHistoryOfTheLab(t *testing.T) {
 		if transfer.Phase == "" || transfer.Result == nil {
 			t.Errorf("transfer %d: %+v", i+1, transfer)
 		}
+	}
+	page, stderr, code := keeping(t, place, "report", "last")
+	if code != exitDone || !strings.Contains(page, "How to undo it") || !strings.Contains(page, run.Changes[0].Tunable) {
+		t.Errorf("exit code %d: %s%.300s", code, stderr, page)
 	}
 }
 

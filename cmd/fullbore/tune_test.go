@@ -28,7 +28,12 @@ func TestIntegrationTune(t *testing.T) {
 		t.Parallel()
 		const gigabit = 1448.0 / 1500 * 1e9 // goodput that 1 Gb/s of full packets carries
 		var r tune.Result
-		runJSON(t, &r, "tune", "--lab", "california-uk", "--json")
+		place := filepath.Join(t.TempDir(), "record.db")
+		out, stderr, code := keeping(t, place, "tune", "--lab", "california-uk", "--json")
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+			t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
+		}
+		keptTuning(t, place, "california-uk")
 		if r.Before.Goodput < 1*unit.Mbps || r.Before.Goodput > 6*unit.Mbps {
 			t.Errorf("before: %v, want 1 to 6 Mb/s", r.Before.Goodput)
 		}
