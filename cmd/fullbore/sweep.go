@@ -178,12 +178,11 @@ func (c *sweepCmd) journal(spec *sweep.Spec, target string) (*sweep.Journal, err
 type sweeping struct {
 	report.Monitor
 	keeper *keeper
-	of     int
-	done   int
+	done   int // transfers, those of an earlier start included
 }
 
 func (s *sweeping) Starts(cost sweep.Cost, kept int) {
-	s.of, s.done = cost.Transfers, kept
+	s.done = kept
 	text := cost.String()
 	if kept > 0 {
 		text += fmt.Sprintf("; %d of them are there already", kept)
@@ -198,11 +197,7 @@ func (s *sweeping) Kept(m sweep.Measured, result *bulk.Result, left sweep.Left) 
 	}
 	s.keeper.transfer(m.Began, result, failed)
 	s.done++
-	says := "failed: " + m.Error
-	if m.Run != nil {
-		says = m.Run.Goodput.String()
-	}
-	s.Result(fmt.Sprintf("%d of %d, %v left: %s: %s", s.done, s.done+left.Transfers, left.Time.Round(time.Second), m.Key, says))
+	s.Result(fmt.Sprintf("%d of %d, about %v left", s.done, s.done+left.Transfers, left.Time.Round(time.Second)))
 }
 
 // sweepHostCmd is the host of a lab from which a sweep measures: it does what the
