@@ -25,6 +25,7 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/run"
 rm -rf "$root/etc/sysctl.d" "$root/etc/sysctl.conf"
 mkdir "$root/etc/sysctl.d"
+rm -rf "$root/var/lib/fullbore" # what this machine's own fullbore keeps
 ip link set lo up
 cd "$root/plan"
 exec chroot "$root" "$@"
