@@ -83,7 +83,7 @@ func (c *compareCmd) Run(app *app) error {
 	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	doc, err := contest.Run(app.ctx, watch)
 	watch.End()
-	kept.end(record.Outcome{}, doc, err)
+	defer kept.end(record.Outcome{}, doc, err)
 	if c.JSON {
 		if err := printJSON(app.stdout, doc); err != nil {
 			return err

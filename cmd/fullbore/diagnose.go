@@ -74,7 +74,7 @@ func (c *diagnoseCmd) Run(app *app) error {
 		kept.end(record.Outcome{}, nil, err)
 		return err
 	}
-	kept.end(record.Outcome{Goodput: x.Evidence.Transfer.Goodput(x.Evidence.Direction), Verdict: x.Diagnosis.Verdict.Cause}, newDiagnosisDocument(x, err), err)
+	defer kept.end(record.Outcome{Goodput: x.Evidence.Transfer.Goodput(x.Evidence.Direction), Verdict: x.Diagnosis.Verdict.Cause}, newDiagnosisDocument(x, err), err)
 	if c.Evidence != "" {
 		err = errors.Join(err, examine.Write(c.Evidence, x))
 	}

@@ -68,7 +68,7 @@ func (c *sweepCmd) Run(app *app) error {
 		_ = journal.Close()
 		return sweepError(err)
 	}
-	kept.end(record.Outcome{Goodput: doc.Best()}, doc, err)
+	defer kept.end(record.Outcome{Goodput: doc.Best()}, doc, err)
 	if err == nil {
 		err = journal.Remove()
 	} else {

@@ -51,7 +51,7 @@ func (c *tuneCmd) Run(app *app) error {
 	})
 	watch.End()
 	kept.after(app.ctx, far)
-	kept.end(tuned(result), result, err)
+	defer kept.end(tuned(result), result, err) // people see the result first
 	if c.JSON {
 		if err := printJSON(app.stdout, result); err != nil {
 			return err

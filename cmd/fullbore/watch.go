@@ -83,7 +83,7 @@ func (c *watchCmd) show(ctx context.Context, app *app, w *watch.Watch) error {
 			return err
 		}
 		document := watch.NewDocument(look, shown)
-		kept.end(record.Outcome{}, document, nil)
+		defer kept.end(record.Outcome{}, document, nil)
 		if c.JSON {
 			return printJSON(app.stdout, document)
 		}
