@@ -16,6 +16,7 @@ const beat = 5 * time.Second
 type sink interface {
 	write(ctx context.Context, m Message) error
 	beat(ctx context.Context) error
+	close() error
 }
 
 // Recorder keeps one run while it goes on. It writes beside the measurement, and
@@ -39,49 +40,43 @@ const waiting = 1024
 // Start begins to keep a run in the store at a place. The header's identifier,
 // state and time are set here.
 func Start(place string, h Header) *Recorder {
-	return start(h, func(ctx context.Context, h Header) (sink, func() error, error) {
-		if strings.HasPrefix(place, relayed) {
-			r, err := dialRelay(ctx, place, h)
-			if err != nil {
-				return nil, nil, err
-			}
-			return r, r.close, nil
-		}
-		store, err := Open(ctx, place)
-		if err != nil {
-			return nil, nil, err
-		}
-		w, err := store.begin(ctx, h)
-		if err != nil {
-			return nil, nil, errors.Join(err, store.Close())
-		}
-		return w, store.Close, nil
-	})
-}
-
-// start begins with a function that opens the sink.
-func start(h Header, open func(context.Context, Header) (sink, func() error, error)) *Recorder {
 	now := time.Now()
 	h.Schema, h.ID, h.State, h.Started = Schema, NewID(), Running, now.UTC()
 	r := &Recorder{id: h.ID, began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		r.err = r.work(h, open)
+		r.err = r.work(place, h)
 		for range r.messages { // what comes after a failure
 		}
 	}()
 	return r
 }
 
+// openSink begins a run at a place.
+func openSink(ctx context.Context, place string, h Header) (sink, error) {
+	if strings.HasPrefix(place, relayed) {
+		return dialRelay(ctx, place, h)
+	}
+	store, err := Open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	w, err := store.begin(ctx, h)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return w, nil
+}
+
 // work writes what comes, until the end. It does not end with the command's
 // context: an interrupted run is written too.
-func (r *Recorder) work(h Header, open func(context.Context, Header) (sink, func() error, error)) (err error) {
+func (r *Recorder) work(place string, h Header) (err error) {
 	ctx := context.Background()
-	to, closed, err := open(ctx, h)
+	to, err := openSink(ctx, place, h)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closed()) }()
+	defer func() { err = errors.Join(err, to.close()) }()
 	alive := time.NewTicker(beat)
 	defer alive.Stop()
 	for {

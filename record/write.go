@@ -90,6 +90,9 @@ func (w *writer) beat(ctx context.Context) error {
 	return w.store.explain(err)
 }
 
+// close ends the store's connections: a recorder has one of its own.
+func (w *writer) close() error { return w.store.Close() }
+
 // name takes the hosts' own names, as the first transfer has them.
 func (w *writer) name(ctx context.Context, tx *transaction, r *bulk.Result) error {
 	if r == nil || w.transfers > 1 {
@@ -197,30 +200,39 @@ func (w *writer) end(ctx context.Context, tx *transaction, o *Outcome) error {
 
 // insertTransfer writes a transfer, its samples apart.
 func insertTransfer(ctx context.Context, tx *transaction, run string, n int, t *Transfer) error {
-	bare := *t
 	var rows []series
 	if t.Result != nil {
-		result := *t.Result
-		for _, end := range []struct {
-			side Side
-			of   *bulk.End
-		}{{Near, &result.Client}, {Far, &result.Server}} {
-			end.of.Streams = slices.Clone(end.of.Streams)
-			for i := range end.of.Streams {
-				data, err := pack(end.of.Streams[i].Samples)
+		for side, end := range map[Side]*bulk.End{Near: &t.Result.Client, Far: &t.Result.Server} {
+			for i := range end.Streams {
+				data, err := pack(end.Streams[i].Samples)
 				if err != nil {
 					return err
 				}
-				end.of.Streams[i].Samples = nil
-				rows = append(rows, series{run, n, end.side, i, data})
+				rows = append(rows, series{run, n, side, i, data})
 			}
 		}
-		bare.Result = &result
 	}
+	bare := *t
+	bare.Result = WithoutSamples(t.Result)
 	if err := insertPart(ctx, tx, run, "transfer", n, &bare); err != nil {
 		return err
 	}
 	return tx.insertSeries(ctx, rows)
+}
+
+// WithoutSamples is a copy of a result that lacks them: they are kept by themselves.
+func WithoutSamples(r *bulk.Result) *bulk.Result {
+	if r == nil {
+		return nil
+	}
+	short := *r
+	for _, end := range []*bulk.End{&short.Client, &short.Server} {
+		end.Streams = slices.Clone(end.Streams)
+		for i := range end.Streams {
+			end.Streams[i].Samples = nil
+		}
+	}
+	return &short
 }
 
 // series is a row of the table.

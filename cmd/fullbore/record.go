@@ -24,8 +24,9 @@ import (
 // recordFlags say whether and how a run is kept.
 type recordFlags struct {
 	NoRecord bool     `name:"no-record" help:"Do not keep this run (see 'fullbore history')."`
-	scenario string   // of the lab, where this process owns it
 	Tag      []string `name:"tag" sep:"none" placeholder:"TAG" help:"Keep this run with a tag, to find it by; can be given again."`
+
+	scenario string // of the lab, where this process owns it
 }
 
 // Bounds of tags.
@@ -225,19 +226,4 @@ func (k *keeper) end(o record.Outcome, document any, failed error) {
 	if err := errors.Join(err, k.recorder.End(o)); err != nil {
 		k.warn(err)
 	}
-}
-
-// bare is a result without its samples: those are kept by themselves.
-func bare(r *bulk.Result) *bulk.Result {
-	if r == nil {
-		return nil
-	}
-	short := *r
-	for _, end := range []*bulk.End{&short.Client, &short.Server} {
-		end.Streams = slices.Clone(end.Streams)
-		for i := range end.Streams {
-			end.Streams[i].Samples = nil
-		}
-	}
-	return &short
 }

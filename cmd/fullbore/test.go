@@ -218,7 +218,7 @@ type keptForm struct {
 func (f *keptForm) end(r *document.Record, o *own) error {
 	err := f.form.end(r, o)
 	kept, short := *r, *o
-	short.Result = bare(o.Result)
+	short.Result = record.WithoutSamples(o.Result)
 	kept.FullBore = &short
 	var outcome record.Outcome
 	switch {
