@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
 
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report/html"
 )
@@ -18,14 +20,17 @@ import (
 // reportCmd writes runs for people who were not there.
 type reportCmd struct {
 	Runs   []string `arg:"" name:"run" placeholder:"RUN|FILE" help:"Runs by the first or last characters of their identifiers, last, or files: reports, and what 'fullbore history export' wrote. Several make a comparison."`
-	Output string   `short:"o" type:"path" placeholder:"FILE" help:"Write to FILE (default: stdout)."`
-	Format string   `enum:"html,md" default:"html" help:"html: one page with its figures, to mail; md: text for a ticket (${default})."`
+	Output string   `short:"o" type:"path" placeholder:"FILE" help:"Write to FILE (default: stdout); with --format svg, into this directory."`
+	Format string   `enum:"html,md,svg" default:"html" help:"html: one page with its figures, to mail; md: text for a ticket; svg: the figures alone, each a file in the directory that -o names (${default})."`
 	Redact bool     `help:"Replace names and addresses of hosts, the same one always by the same."`
 }
 
 func (c *reportCmd) Run(app *app) error {
 	if c.Output == "" && c.Format == "html" && isTerminal(app.stdout.Writer) {
 		return &hinted{err: errors.New("a page is not for a terminal"), hint: "name a file with -o, or use --format md", code: exitUsage}
+	}
+	if c.Output == "" && c.Format == "svg" {
+		return usageError("--format svg: name the directory for the figures with -o")
 	}
 	runs, err := findRuns(app, c.Runs)
 	if err != nil {
@@ -35,6 +40,9 @@ func (c *reportCmd) Run(app *app) error {
 		if runs, err = html.Redact(runs); err != nil {
 			return err
 		}
+	}
+	if c.Format == "svg" {
+		return c.pictures(app, runs)
 	}
 	write := html.Write
 	if c.Format == "md" {
@@ -49,6 +57,27 @@ func (c *reportCmd) Run(app *app) error {
 	}
 	if err := writeFile(c.Output, page.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// pictures writes the figures into a directory, and says which.
+func (c *reportCmd) pictures(app *app, runs []*record.Run) error {
+	all, err := html.Pictures(runs)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Output, 0o777); err != nil {
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	for _, p := range all {
+		name := filepath.Join(c.Output, p.Name)
+		if err := writeFile(name, p.SVG); err != nil {
+			return fmt.Errorf("write the figures: %w", err)
+		}
+		if _, err := fmt.Fprintln(app.stdout, printable.Line(name)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,11 @@ func TestReport(t *testing.T) {
 	if out := good("report", "last", "--format", "md"); !strings.Contains(out, "50 Mb/s") && !strings.Contains(out, "Mb/s") {
 		t.Errorf("as text: %s", out)
 	}
+	figures := filepath.Join(dir, "figures")
+	written := strings.Fields(good("report", "last", "--format", "svg", "-o", figures))
+	if files, err := filepath.Glob(filepath.Join(figures, "*.svg")); err != nil || len(files) == 0 || !slices.Equal(files, written) {
+		t.Errorf("it says %q, and wrote %q, %v", written, files, err)
+	}
 	if out := good("report", page, "--redact", "--format", "md"); strings.Contains(out, runs[0].From) {
 		t.Errorf("%s is in it: %s", runs[0].From, out)
 	}
@@ -78,6 +84,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{[]string{"report"}, exitUsage, "expected"},
+		{[]string{"report", "last", "--format", "svg"}, exitUsage, "name the directory"},
 		{[]string{"report", "ffffffff"}, exitFailed, "fullbore history lists the runs"},
 		{[]string{"report", "./nothing.html"}, exitFailed, "no such file"},
 		{[]string{"report", filepath.Join(dir, "record.db"), "-o", page}, exitFailed, "record.db: run 1: "},
