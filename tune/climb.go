@@ -158,13 +158,15 @@ func (t *tuning) try(ctx context.Context, best *candidate, step plan.Step, share
 	if failed != nil {
 		effect = "with this change the transfer failed: " + failed.Error()
 	}
+	came := map[stat.Decision]Effect{stat.Better: Helps, stat.Worse: Hurts}[decision]
 	if decision == stat.Better {
 		if reason := worseElsewhere(best, next); reason != "" {
-			decision, effect = stat.Same, effect+", but "+reason
+			came, effect = Breaks, effect+", but "+reason
 		}
 	}
 	t.o.Watch.Result(effect)
-	if decision != stat.Better {
+	t.stepped(step, best, next, came, effect)
+	if came != Helps {
 		t.putBack(step.Changes, effect)
 		return nil, nil
 	}

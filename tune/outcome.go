@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,11 @@ func (t *tuning) fill(before, after *candidate) {
 }
 
 func (c *candidate) figure() Figure {
-	f := Figure{Goodput: c.goodput(), Retrans: c.retrans()}
+	f := Figure{Runs: []unit.Rate{}}
+	if len(c.readings) == 0 { // its transfers failed: there is nothing to take a median of
+		return f
+	}
+	f.Goodput, f.Retrans = c.goodput(), c.retrans()
 	for _, r := range c.readings {
 		f.Runs = append(f.Runs, r.goodput)
 	}
@@ -135,6 +140,15 @@ func (t *tuning) putBack(changes []plan.Change, effect string) {
 	for _, ch := range changes {
 		t.result.PutBack = append(t.result.PutBack, t.outcome(ch, effect))
 	}
+}
+
+// stepped records a step that was tried.
+func (t *tuning) stepped(step plan.Step, best, next *candidate, came Effect, says string) {
+	s := Step{Idea: step.Idea, Changes: []Setting{}, Before: best.figure(), After: next.figure(), Effect: cmp.Or(came, None), Says: says}
+	for _, ch := range step.Changes {
+		s.Changes = append(s.Changes, Setting{ch.Host, ch.Tunable, ch.To})
+	}
+	t.result.Steps = append(t.result.Steps, s)
 }
 
 // advise adds advice once.

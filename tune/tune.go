@@ -78,6 +78,7 @@ type Result struct {
 	Proof       *Proof            `json:"proof,omitempty"`     // the gain in runs made only to prove it; absent if no change got that far
 	Verdict     diagnose.Finding  `json:"verdict"`             // of the path as it was found
 	Remaining   *diagnose.Finding `json:"remaining,omitempty"` // what limits now, if changes were kept
+	Steps       []Step            `json:"steps"`               // that were tried, in their order, each on top of those that helped
 	Apply       Mode              `json:"apply"`               // what became of the kept changes; none: proven, then put back
 	Kept        []Outcome         `json:"kept"`
 	PutBack     []Outcome         `json:"put_back"`
@@ -105,6 +106,34 @@ type LatencyPair struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 }
+
+// Step is a set of changes that was tried at once.
+type Step struct {
+	Idea    string    `json:"idea"`
+	Changes []Setting `json:"changes"`
+	Before  Figure    `json:"before"` // without it
+	After   Figure    `json:"after"`
+	Effect  Effect    `json:"effect"`
+	Says    string    `json:"says"`
+}
+
+// Setting is what one tunable was set to.
+type Setting struct {
+	Host    string `json:"host"`
+	Tunable string `json:"tunable"`
+	To      string `json:"to"`
+}
+
+// Effect is what was decided about a step.
+type Effect string
+
+// A step helps, or is not gone on with.
+const (
+	Helps  Effect = "helps"
+	Hurts  Effect = "hurts"  // goodput is less, or the transfer failed
+	Breaks Effect = "breaks" // goodput is more, but something else is worse
+	None   Effect = "none"   // no difference that can be measured
+)
 
 // Outcome is one change that was tried, and what came of it.
 type Outcome struct {
@@ -171,7 +200,7 @@ type hooks struct {
 func run(ctx context.Context, near Near, far Far, o Options, h hooks) (*Result, error) {
 	t := &tuning{near: near, far: far, o: o, hooks: h, effects: map[string]string{}, result: &Result{
 		Schema: ResultSchema, Direction: o.Direction, Apply: o.Apply,
-		Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
+		Kept: []Outcome{}, PutBack: []Outcome{}, Steps: []Step{}, Advice: []Advice{}, GainCI95: [2]float64{1, 1}, Gain: 1,
 	}}
 	err := t.run(ctx)
 	if err != nil {

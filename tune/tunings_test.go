@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -175,6 +176,9 @@ func (w *world) check(r *Result, err error, o Options, fails bool, seed uint64, 
 			broken("%+v is listed as kept", o)
 		}
 	}
+	if says := w.wrongSteps(r); says != "" {
+		broken("%s", says)
+	}
 	if p := r.Proof; p != nil {
 		sum.stated++
 		last := w.runs[slices.IndexFunc(w.runs, func(m measured) bool { return m == w.lastChanged })]
@@ -200,6 +204,36 @@ func (w *world) check(r *Result, err error, o Options, fails bool, seed uint64, 
 		}
 	}
 	return kept
+}
+
+// wrongSteps says what is wrong with the steps of a result: each was set, and can be
+// written as JSON even if its transfers failed; all that is kept was part of one that
+// helped, and all that was put back of some step.
+func (w *world) wrongSteps(r *Result) string {
+	if _, err := json.Marshal(r.Steps); err != nil {
+		return err.Error()
+	}
+	in := func(o Outcome, which func(Step) bool) bool {
+		return slices.ContainsFunc(r.Steps, func(s Step) bool { return which(s) && slices.Contains(s.Changes, Setting{o.Host, o.Tunable, o.To}) })
+	}
+	for _, o := range r.Kept {
+		if !in(o, func(s Step) bool { return s.Effect == Helps }) {
+			return fmt.Sprintf("%+v is kept, the steps are %+v", o, r.Steps)
+		}
+	}
+	for _, o := range r.PutBack {
+		if !in(o, func(Step) bool { return true }) {
+			return fmt.Sprintf("%+v was put back, the steps are %+v", o, r.Steps)
+		}
+	}
+	for _, s := range r.Steps {
+		for _, c := range s.Changes {
+			if !w.wasSet(Outcome{Host: c.Host, Tunable: c.Tunable, To: c.To}) {
+				return fmt.Sprintf("%+v is a step, and was never set", s)
+			}
+		}
+	}
+	return ""
 }
 
 // wasSet says whether a change was ever made on a host.

@@ -51,7 +51,7 @@ func galleries(run *record.Run, columns int) []gallery {
 	whole := gallery{}
 	switch {
 	case docs.tune != nil:
-		whole.rows(climbFigure(run, docs.tune))
+		whole.rows(climbFigure(docs.tune))
 	case docs.compare != nil:
 		whole.rows(compareFigure(docs.compare))
 	case docs.test != nil:

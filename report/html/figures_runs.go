@@ -2,12 +2,9 @@ package html
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/figure"
-	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -23,47 +20,33 @@ const (
 // runsAxis is that of goodput in rows.
 var runsAxis = figure.Axis{Name: "goodput", Of: figure.Rate}
 
-// step is what tune says of one step: "helps: 2.94 Mb/s -> 965 Mb/s (x 328)". The
-// record of a transfer does not say which of the two settings it ran with.
-var step = regexp.MustCompile(`^([a-z ]+): ([0-9.]+ [kMGT]?b/s) -> ([0-9.]+ [kMGT]?b/s)`)
-
 // climbFigure is tune's way step by step, with what each brought; the proof last.
-func climbFigure(run *record.Run, r *tune.Result) *figure.Rows {
+func climbFigure(r *tune.Result) *figure.Rows {
 	rows := figure.Rows{Title: "The climb", X: runsAxis,
 		Says: "Each step that was tried, from what there was before (circle) to what it reached (diamond), with its single runs (dots); the proof with 95 % intervals."}
-	for i, e := range run.Events {
-		if e.Kind != record.Phase {
-			continue
+	steps, more := first(r.Steps, mostSteps)
+	if len(steps) > 0 {
+		was := rateValues(steps[0].Before.Runs)
+		rows.Rows = append(rows.Rows, figure.Row{Name: "as it was found", Note: "the limit is " + r.Verdict.Cause, Dots: was, Typical: stat.Median(was), From: nan})
+	}
+	for _, s := range steps {
+		row := figure.Row{Name: s.Idea, Note: stepNote(s), Typical: nan, From: nan, Dots: rateValues(s.After.Runs)}
+		for _, c := range s.Changes {
+			row.Name += "; " + c.Host + " " + c.Tunable + " = " + c.To
 		}
-		name, try := strings.CutPrefix(e.Text, "try: ")
-		if !try && len(rows.Rows) > 0 {
-			continue
+		if len(row.Dots) > 0 {
+			row.From, row.Typical = float64(s.Before.Goodput), float64(s.After.Goodput)
 		}
-		row := figure.Row{Name: name, Typical: nan, From: nan, Dots: phaseGoodputs(run, e.Text)}
-		if len(row.Dots) == 0 {
-			continue
-		}
-		if i+1 < len(run.Events) && run.Events[i+1].Kind == record.Result {
-			row.Note = run.Events[i+1].Text
-		}
-		if !try {
-			row.Typical = stat.Median(row.Dots)
-		} else if found := step.FindStringSubmatch(row.Note); found != nil {
-			from, _ := unit.ParseRate(found[2])
-			to, _ := unit.ParseRate(found[3])
-			row.From, row.Typical = float64(from), float64(to)
-			switch found[1] {
-			case "helps":
-				row.Color = helpedColor
-			case "hurts":
-				row.Color = harmColor
-			}
-			row.Note = found[1] + ", " + unit.Factor(float64(to/from))
+		switch s.Effect {
+		case tune.Helps:
+			row.Color = helpedColor
+		case tune.Hurts, tune.Breaks:
+			row.Color = harmColor
 		}
 		rows.Rows = append(rows.Rows, row)
 	}
-	if len(rows.Rows) > 30 {
-		rows.Rows = rows.Rows[:30]
+	if more > 0 {
+		rows.Says += fmt.Sprintf(" %d more steps are not shown.", more)
 	}
 	rows.Rows = append(rows.Rows, rowOf("as it was, proven", "", rateValues(r.Before.Runs), plainColor))
 	if len(r.Kept) > 0 {
@@ -75,17 +58,22 @@ func climbFigure(run *record.Run, r *tune.Result) *figure.Rows {
 	return &rows
 }
 
-// phaseGoodputs are those of the transfers of one phase.
-func phaseGoodputs(run *record.Run, phase string) []float64 {
-	var all []float64
-	for _, t := range run.Transfers {
-		if t.Phase == phase && t.Result != nil && len(all) < 100 {
-			if g := goodputOf(t.Result); g > 0 {
-				all = append(all, float64(g))
-			}
-		}
+// mostSteps in the figure: a tuning tries eight ideas, and some of them doubled.
+const mostSteps = 28
+
+// stepNote says what a step brought.
+func stepNote(s tune.Step) string {
+	if s.Before.Goodput <= 0 || s.After.Goodput <= 0 {
+		return s.Says
 	}
-	return all
+	by := unit.Factor(float64(s.After.Goodput / s.Before.Goodput))
+	switch s.Effect {
+	case tune.Helps, tune.Hurts:
+		return string(s.Effect) + ", " + by
+	case tune.Breaks:
+		return s.Says
+	}
+	return "no difference that can be measured, " + by
 }
 
 func rateValues(runs []unit.Rate) []float64 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,6 +136,13 @@ func tuned(t testing.TB) *record.Run {
 			{Says: "bufferbloat: the queue before the narrowest link is 4 times the path's bandwidth-delay product"}},
 		Latency: tune.LatencyPair{Before: 150, After: 171}, TestSeconds: 68.2, TestBytes: 2 << 30,
 		ChangeSets: []tune.ChangeSet{{Host: "b", ID: "20261120-093214-f03da3", Undo: "fullbore revert 20261120-093214-f03da3"}},
+	}
+	stands := func(r unit.Rate, runs int) tune.Figure {
+		return tune.Figure{Goodput: r, Runs: slices.Repeat([]unit.Rate{r}, runs)}
+	}
+	result.Steps = []tune.Step{
+		{Idea: "larger receive buffers", Changes: []tune.Setting{{Host: "b", Tunable: "net.ipv4.tcp_rmem", To: "4096 65536 67108864"}}, Before: stands(from, 2), After: stands(to, 2), Effect: tune.Helps, Says: "helps"},
+		{Idea: "larger send buffers", Changes: []tune.Setting{{Host: "a", Tunable: "net.ipv4.tcp_wmem", To: "4096 16384 67108864"}}, Before: stands(to, 2), After: stands(to, 4), Effect: tune.None, Says: "no difference"},
 	}
 	document, err := json.Marshal(result)
 	if err != nil {
