@@ -93,11 +93,16 @@ func Sweep(w io.Writer, d *sweep.Document) {
 	s := sheet{w: w}
 	fmt.Fprintln(w)
 	s.row("means", d.Says)
-	if d.Enough != nil {
+	// Each is said once.
+	if d.Enough != nil && !strings.Contains(d.Says, d.Enough.Why) {
 		s.row("enough", d.Enough.Why)
 	}
-	if d.Law != nil {
-		s.row("law", fmt.Sprintf("%s: %s", d.Law.Formula, d.Law.Says))
+	if d.Law != nil && !strings.Contains(d.Says, d.Law.Says) {
+		says := d.Law.Says
+		if !strings.Contains(says, d.Law.Formula) {
+			says = d.Law.Formula + ": " + says
+		}
+		s.row("law", says)
 	}
 	s.row("traffic", fmt.Sprintf("%d transfers (%d of them from before, %d failed), %.0f s, %s; seed %d", d.Spent.Transfers, d.Spent.Resumed, d.Spent.Failed, d.Spent.Seconds, unit.Size(d.Spent.Bytes), d.Seed))
 }
