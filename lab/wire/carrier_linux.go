@@ -3,7 +3,6 @@ package wire
 import (
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -20,11 +19,6 @@ type carrier struct {
 	epoch          time.Time
 	arena          arena
 	waking         waking
-	bell           bell
-	other          *carrier // whose bell this one rings
-	rang           int      // times
-	ringAt         int64    // when next, ns
-	came           int64    // how long before now the packet came that ended the sleep, ns
 
 	err      error // why it stopped early
 	writeErr error // the last one
@@ -37,19 +31,14 @@ type carrier struct {
 func (c *carrier) now() int64 { return int64(time.Since(c.epoch)) }
 
 // run works until it is stopped. Reading and writing alternate, so that
-// neither arrivals nor departures wait for more than a few of the others. It calls
-// ready once packets find it there.
-func (c *carrier) run(ready func()) {
+// neither arrivals nor departures wait for more than a few of the others.
+func (c *carrier) run() {
 	runtime.LockOSThread() // and never unlock: the thread ends with its settings
 	defer c.arena.close()
 	sharpen()
-	ready = sync.OnceFunc(ready)
-	defer ready()
-	fds := [3]unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}, {Fd: int32(c.bell.fd), Events: unix.POLLIN}}
+	c.waking.learn(c.now)
+	fds := [2]unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
 	for {
-		if c.waking.known() || c.now() > longestUnknown {
-			ready()
-		}
 		readable, err := c.sleep(&fds)
 		if err != nil {
 			c.err = err
@@ -97,26 +86,17 @@ const slice = 100 * time.Microsecond
 // stops the world, should its signal not interrupt the sleep.
 const longestSleep = 100 * time.Millisecond
 
-// sleep waits for a packet, for the next chunk to be due, for the bell, or for stop.
-// The thread keeps its processor of the Go scheduler meanwhile (see [Start]), hence the
-// raw system call.
-func (c *carrier) sleep(fds *[3]unix.PollFd) (readable bool, err error) {
-	began := c.now()
-	if began >= c.ringAt {
-		c.ring(began)
-	}
-	left := min(int64(longestSleep), c.ringAt-began)
+// sleep waits for a packet, for the next chunk to be due, or for stop. The thread
+// keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
+// system call.
+func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
+	began, left := c.now(), int64(longestSleep)
 	if way := c.lane.next(); way != nil {
 		left = min(left, max(0, way.at(0).due-began-c.waking.early()))
 	}
 	timeout := unix.NsecToTimespec(left)
-	for i := range fds {
-		fds[i].Revents = 0
-	}
-	c.bell.asleep.Store(left > 0)
-	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
-	woken := c.now()
-	c.bell.asleep.Store(false)
+	fds[0].Revents, fds[1].Revents = 0, 0
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 	switch {
 	case errno == unix.EINTR:
 		return false, nil
@@ -124,38 +104,15 @@ func (c *carrier) sleep(fds *[3]unix.PollFd) (readable bool, err error) {
 		return false, os.NewSyscallError("ppoll", errno)
 	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
 		return false, os.NewSyscallError("ppoll", unix.EBADFD)
+	case n == 0 && left > 0:
+		c.waking.ended(c.now() - began - left)
 	}
-	rung := int64(-1)
-	if fds[2].Revents != 0 {
-		rung = c.bell.heard()
-	}
-	readable = fds[1].Revents != 0
-	switch {
-	case left == 0:
-	case readable:
-		c.came = min(int64(c.waking.arrival), woken-began)
-	case rung >= began:
-		c.waking.woken(woken - rung)
-	case fds[0].Revents == 0 && rung < 0:
-		c.waking.timed(woken - began - left)
-	}
-	return readable, nil
-}
-
-// ring wakes the other thread, for it to see how long that takes.
-func (c *carrier) ring(now int64) {
-	c.other.bell.ring(c.now)
-	c.rang++
-	c.ringAt = now + ringEvery
-	if c.rang < 2*wakings {
-		c.ringAt = now + ringAtFirst
-	}
+	return fds[1].Revents != 0, nil
 }
 
 // read takes one packet, if there is one.
 func (c *carrier) read() (bool, error) {
-	l, came := c.lane, c.came
-	c.came = 0
+	l := c.lane
 	buf, err := c.arena.next()
 	if err != nil {
 		return false, err
@@ -187,7 +144,7 @@ func (c *carrier) read() (bool, error) {
 		l.count.BytesIn.Add(uint64(n))
 		l.count.Drops.Malformed.Add(1)
 	} else {
-		l.admit(p, c.now()-came)
+		l.admit(p, c.now())
 	}
 	if p.refs == 0 {
 		c.arena.release(p)

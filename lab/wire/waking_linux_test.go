@@ -23,7 +23,7 @@ func TestWaking(t *testing.T) {
 	} {
 		var w waking
 		for range 2000 { // to learn it
-			w.timed(lateness())
+			w.ended(lateness())
 		}
 		inTime := 0
 		var late []int64
@@ -33,7 +33,7 @@ func TestWaking(t *testing.T) {
 				inTime++
 			}
 			late = append(late, l)
-			w.timed(l)
+			w.ended(l)
 		}
 		slices.Sort(late)
 		if share := float64(inTime) / 5000; share < 0.85 || share > 0.95 {
@@ -42,43 +42,25 @@ func TestWaking(t *testing.T) {
 	}
 	var w waking
 	for range 10_000 {
-		w.timed(50_000_000)
+		w.ended(50_000_000)
 	}
 	if w.early() != mostEarly {
 		t.Errorf("where every sleep ends 50 ms late, %v is waited for awake, not %v", time.Duration(w.early()), time.Duration(mostEarly))
 	}
 	for range 10_000 {
-		w.timed(0)
+		w.ended(0)
 	}
 	if w.early() > 2*wakingStep*10 {
 		t.Errorf("where sleeps end in time again, %v is still waited for awake", time.Duration(w.early()))
 	}
 }
 
-// What is taken off an arrival is the median of how long waking up took: from the start,
-// and when the machine is another one later.
-func TestWakingByArrival(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	var w waking
-	for n, off := range map[int]int64{15: 4_000, 500: 1_500} {
-		w = waking{}
-		for range n {
-			w.woken(15_000 + random.Int64N(10_000))
-		}
-		if got := int64(w.arrival); !w.known() || got < 20_000-off || got > 20_000+off {
-			t.Errorf("after %d times, waking up is taken to last %v", n, time.Duration(got))
-		}
-	}
-	for range 500 {
-		w.woken(5_000_000)
-	}
-	if w.arrival > mostEarly+2*wakingStep {
-		t.Errorf("where the processor is somebody else's, %v is taken off", time.Duration(w.arrival))
-	}
-	for range 1000 {
-		w.woken(4_000)
-	}
-	if w.arrival > 5_000 {
-		t.Errorf("of a thread that wakes up within 4 µs, %v is taken off", time.Duration(w.arrival))
+// TestShorten: what is taken off a delay is off for all that comes later, and no delay
+// becomes negative.
+func TestShorten(t *testing.T) {
+	w := &Wire{carriers: [2]*carrier{{lane: newLane(Direction{Delay: 75 * time.Microsecond}, 0, 1500)}, {lane: newLane(Direction{Delay: 20 * time.Microsecond}, 0, 1500)}}}
+	w.Shorten(35 * time.Microsecond)
+	if got := [2]int64{w.carriers[0].lane.delay.Load(), w.carriers[1].lane.delay.Load()}; got != [2]int64{40_000, 0} {
+		t.Errorf("75 and 20 µs, 35 off: %d ns", got)
 	}
 }

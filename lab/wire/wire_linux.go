@@ -43,32 +43,32 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 			return nil, fmt.Errorf("start wire: %s: %w", wayNames[i], fault.Err)
 		}
 	}
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("start wire: create eventfd: %w", err)
+	}
 	fdA, errA := duplicate(a)
 	fdB, errB := duplicate(b)
-	stop, errStop := eventfd()
-	bellA, errBellA := eventfd()
-	bellB, errBellB := eventfd()
-	fds := []int{fdA, fdB, stop, bellA, bellB}
-	if err := errors.Join(errA, errB, errStop, errBellA, errBellB); err != nil {
-		closeAll(fds)
+	if err := errors.Join(errA, errB); err != nil {
+		for _, fd := range []int{fdA, fdB, stop} {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+		}
 		return nil, fmt.Errorf("start wire: %w", err)
 	}
 
 	w := &Wire{stop: stop, awake: keepAwake()}
-	w.close = sync.OnceValue(func() error { return w.shut(fds) })
+	w.close = sync.OnceValue(func() error { return w.shut(fdA, fdB) })
 	addProcessors(+2)
 	epoch := time.Now()
 	ab, ba := newLane(aToB, bToA.Delay, mtu), newLane(bToA, aToB.Delay, mtu)
-	w.carriers[0] = &carrier{lane: ab, src: fdA, dst: fdB, bell: bell{fd: bellA}}
-	w.carriers[1] = &carrier{lane: ba, src: fdB, dst: fdA, bell: bell{fd: bellB}}
-	w.carriers[0].other, w.carriers[1].other = w.carriers[1], w.carriers[0]
-	var ready sync.WaitGroup
+	w.carriers[0] = &carrier{lane: ab, src: fdA, dst: fdB}
+	w.carriers[1] = &carrier{lane: ba, src: fdB, dst: fdA}
 	for _, c := range w.carriers {
 		c.stop, c.stopping, c.epoch, c.arena.limit = stop, &w.stopping, epoch, MaxInFlight
-		ready.Add(1)
-		w.threads.Go(func() { c.run(ready.Done) })
+		w.threads.Go(c.run)
 	}
-	ready.Wait()
 	return w, nil
 }
 
@@ -79,21 +79,6 @@ func addProcessors(n int) {
 	processors.Lock()
 	defer processors.Unlock()
 	runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)+n))
-}
-
-// eventfd makes what wakes a thread that polls.
-func eventfd() (int, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	return fd, os.NewSyscallError("eventfd", err)
-}
-
-// closeAll closes those that were opened.
-func closeAll(fds []int) {
-	for _, fd := range fds {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
-	}
 }
 
 // duplicate makes a non-blocking descriptor of f's device without moving f itself
@@ -117,6 +102,14 @@ func duplicate(f *os.File) (int, error) {
 	return fd, nil
 }
 
+// Shorten takes a time off the delay of both directions: what the hosts and the wire
+// itself add to it. No delay becomes negative.
+func (w *Wire) Shorten(by time.Duration) {
+	for _, c := range w.carriers {
+		c.lane.delay.Store(max(0, c.lane.delay.Load()-int64(by)))
+	}
+}
+
 // Stats reads the counters; they go on counting.
 func (w *Wire) Stats() Stats {
 	return Stats{AToB: w.carriers[0].lane.stats(), BToA: w.carriers[1].lane.stats()}
@@ -128,7 +121,7 @@ func (w *Wire) Stats() Stats {
 // Drops of the devices' own rings are not visible here: see [RingDrops].
 func (w *Wire) Close() error { return w.close() }
 
-func (w *Wire) shut(fds []int) error {
+func (w *Wire) shut(fdA, fdB int) error {
 	w.stopping.Store(true)
 	_, err := unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	if err != nil { // the threads go on: leave them what they use
@@ -137,7 +130,9 @@ func (w *Wire) shut(fds []int) error {
 	w.threads.Wait()
 	addProcessors(-2)
 	_ = w.awake.Close() // nil is refused, which is fine
-	closeAll(fds)
+	for _, fd := range []int{fdA, fdB, w.stop} {
+		unix.Close(fd)
+	}
 	var errs []error
 	for i, c := range w.carriers {
 		if c.err != nil {
