@@ -96,15 +96,21 @@ func (s *setup) attend(owner *peer) {
 		for _, t := range request.Traffic {
 			go t.send(s.Peer)
 		}
-		if request.Query {
-			drops, err := wire.RingDrops(device)
-			reply := &message{Count: &counters{RingDrops: drops}}
-			if err != nil {
-				reply = &message{Error: err.Error()}
-			}
-			if err := owner.send(reply); err != nil {
-				return
-			}
+		if !request.Query && !request.Echo {
+			continue
+		}
+		reply := &message{}
+		if request.Echo {
+			reply.Echoed, err = echo(s.Peer)
+		} else {
+			reply.Count = &counters{}
+			reply.Count.RingDrops, err = wire.RingDrops(device)
+		}
+		if err != nil {
+			reply = &message{Error: err.Error()}
+		}
+		if err := owner.send(reply); err != nil {
+			return
 		}
 	}
 }

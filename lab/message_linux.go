@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,16 +17,18 @@ import (
 // message is what travels between an agent, the process that owns the lab, and
 // those that run commands. Exactly one field is set.
 type message struct {
-	Setup   *setup      `json:",omitempty"` // owner to agent, first
-	Ready   bool        `json:",omitempty"` // agent to owner, with the TUN device
-	Traffic []Traffic   `json:",omitempty"` // owner to agent: start these
-	Query   bool        `json:",omitempty"` // owner to agent: counters, please
-	Count   *counters   `json:",omitempty"` // agent to owner
-	Run     *command    `json:",omitempty"` // to agent, with stdin, stdout and stderr
-	Started int         `json:",omitempty"` // agent: process id, as the host sees it
-	Signal  unix.Signal `json:",omitempty"` // to agent: for the command's process group
-	Exit    *ExitError  `json:",omitempty"` // agent: the command has ended
-	Error   string      `json:",omitempty"` // agent: it could not be done
+	Setup   *setup          `json:",omitempty"` // owner to agent, first
+	Ready   bool            `json:",omitempty"` // agent to owner, with the TUN device
+	Traffic []Traffic       `json:",omitempty"` // owner to agent: start these
+	Query   bool            `json:",omitempty"` // owner to agent: counters, please
+	Count   *counters       `json:",omitempty"` // agent to owner
+	Echo    bool            `json:",omitempty"` // owner to agent: measure round trips to the peer
+	Echoed  []time.Duration `json:",omitempty"` // agent to owner
+	Run     *command        `json:",omitempty"` // to agent, with stdin, stdout and stderr
+	Started int             `json:",omitempty"` // agent: process id, as the host sees it
+	Signal  unix.Signal     `json:",omitempty"` // to agent: for the command's process group
+	Exit    *ExitError      `json:",omitempty"` // agent: the command has ended
+	Error   string          `json:",omitempty"` // agent: it could not be done
 }
 
 // command is what to run.

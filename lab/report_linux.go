@@ -27,20 +27,31 @@ func (l *Lab) Report() Report {
 
 // counters asks the host for what only it can see.
 func (h *Host) counters() (*counters, error) {
+	reply, err := h.ask(&message{Query: true})
+	if err != nil {
+		return nil, err
+	}
+	if reply.Count == nil {
+		return nil, errors.New("it has no counters")
+	}
+	return reply.Count, nil
+}
+
+// ask asks the host something.
+func (h *Host) ask(question *message) (reply *message, err error) {
 	h.query.Lock()
 	defer h.query.Unlock()
 	if err := h.owner.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return nil, err
 	}
-	if err := h.owner.send(&message{Query: true}); err != nil {
+	if err := h.owner.send(question); err != nil {
 		return nil, err
 	}
-	reply, _, err := h.owner.receive()
-	if err != nil {
+	if reply, _, err = h.owner.receive(); err != nil {
 		return nil, err
 	}
-	if reply.Count == nil {
+	if reply.Error != "" {
 		return nil, errors.New(reply.Error)
 	}
-	return reply.Count, nil
+	return reply, nil
 }

@@ -24,6 +24,7 @@ const setupTime = 20 * time.Second
 type system struct {
 	place   *place
 	wire    *wire.Wire
+	own     time.Duration // of an echo, which the path's delay is shorter by
 	closing sync.Once
 	closed  error
 }
@@ -90,11 +91,14 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 		return nil, fmt.Errorf("set up lab: %w", err)
 	}
 	aToB, bToA := scenario.directions()
-	lab.wire, err = wire.Start(tuns[0], tuns[1], scenario.Path.MTU, aToB, bToA)
-	closeAll(tuns) // the wire has duplicates
-	if err != nil {
+	defer closeAll(tuns) // the wire has duplicates
+	if lab.own, err = lab.ownTime(tuns, aToB, bToA); err != nil {
 		return nil, err
 	}
+	if lab.wire, err = wire.Start(tuns[0], tuns[1], scenario.Path.MTU, aToB, bToA); err != nil {
+		return nil, err
+	}
+	lab.wire.Shorten(lab.own / 2)
 	for _, h := range hosts {
 		if err := h.startTraffic(scenario.Traffic); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ type carrier struct {
 	stopping       *atomic.Bool // as stop, for when there is no time to poll
 	epoch          time.Time
 	arena          arena
+	waking         waking
 
 	err      error // why it stopped early
 	writeErr error // the last one
@@ -35,6 +36,7 @@ func (c *carrier) run() {
 	runtime.LockOSThread() // and never unlock: the thread ends with its settings
 	defer c.arena.close()
 	sharpen()
+	c.waking.learn(c.now)
 	fds := [2]unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
 	for {
 		readable, err := c.sleep(&fds)
@@ -88,13 +90,13 @@ const longestSleep = 100 * time.Millisecond
 // keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
 // system call.
 func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
-	left := int64(longestSleep)
+	began, left := c.now(), int64(longestSleep)
 	if way := c.lane.next(); way != nil {
-		left = min(left, max(0, way.at(0).due-c.now()))
+		left = min(left, max(0, way.at(0).due-began-c.waking.early()))
 	}
 	timeout := unix.NsecToTimespec(left)
 	fds[0].Revents, fds[1].Revents = 0, 0
-	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 	switch {
 	case errno == unix.EINTR:
 		return false, nil
@@ -102,6 +104,8 @@ func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
 		return false, os.NewSyscallError("ppoll", errno)
 	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
 		return false, os.NewSyscallError("ppoll", unix.EBADFD)
+	case n == 0 && left > 0:
+		c.waking.ended(c.now() - began - left)
 	}
 	return fds[1].Revents != 0, nil
 }

@@ -29,7 +29,8 @@ type gate struct {
 // lane decides what becomes of each segment of one direction, and when. It makes
 // no system call.
 type lane struct {
-	delay, reorderBy            int64
+	delay                       atomic.Int64 // ns
+	reorderBy                   int64
 	syn                         synRules
 	gates                       []gate // in the order of the fields of [Direction]
 	bottleneck                  bottleneck
@@ -48,7 +49,8 @@ type lane struct {
 // other direction.
 func newLane(d Direction, back time.Duration, mtu int) *lane {
 	s := site{&d, d.Delay + back, mtu}
-	l := &lane{delay: int64(d.Delay), bottleneck: newBottleneck(s), jitter: newJitter(d.Jitter, d.Seed)}
+	l := &lane{bottleneck: newBottleneck(s), jitter: newJitter(d.Jitter, d.Seed)}
+	l.delay.Store(int64(d.Delay))
 	for _, impairment := range d.Impairments() {
 		impairment.install(l, s)
 	}
@@ -77,7 +79,7 @@ func (l *lane) admit(p *packet, now int64) {
 		if !ok {
 			continue
 		}
-		due := departure + l.delay + l.jitter.at(departure)
+		due := departure + l.delay.Load() + l.jitter.at(departure)
 		c := chunk{packet: p, due: due, first: i, n: 1, ce: ce}
 		twice, held := l.duplicate.toss(), l.reorder.toss()
 		c.spoilt = l.corrupt.toss()
