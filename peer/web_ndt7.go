@@ -43,6 +43,9 @@ func (s *Server) admitTest(r *http.Request) (release func(), err error) {
 	who := callerOf(r.Context())
 	limits := s.limits(who)
 	place, err := s.places.take(who.from.Addr(), limits.Transfers, limits.each(), ndt7.LongestTest)
+	if err != nil {
+		s.tally.refused(ofNDT7)
+	}
 	if busy, ok := errors.AsType[*busyError](err); ok {
 		return nil, &ndt7.Busy{After: busy.soonest}
 	}
@@ -54,6 +57,7 @@ func (s *Server) admitTest(r *http.Request) (release func(), err error) {
 
 // reportTest logs one line a test, as transfers do.
 func (s *Server) reportTest(t ndt7.Served) {
+	s.tally.ended(ofNDT7, []bulk.Stream{{Sender: t.Direction == bulk.Reverse, Bytes: t.Bytes}}, t.Err != nil)
 	attributes := []any{"client", t.Client, "took", t.Elapsed.Round(time.Millisecond)}
 	if t.Origin != "" {
 		attributes = append(attributes, "page", oneLine(t.Origin))
