@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -49,9 +50,9 @@ func (s *Store) Count(ctx context.Context) (n int64, err error) {
 }
 
 // Document reads what --json would have printed of a run into a value; found is
-// false where the run has none, or one that takes more than most bytes compressed.
-func (s *Store) Document(ctx context.Context, id string, most int, into any) (found bool, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT data FROM part WHERE run = $1 AND kind = 'document' AND LENGTH(data) <= $2`, id, most)
+// false where the run has none, or one of more than most bytes.
+func (s *Store) Document(ctx context.Context, id string, most int64, into any) (found bool, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT data FROM part WHERE run = $1 AND kind = 'document' AND LENGTH(data) <= $2`, id, most) // compressed: what cannot be small enough is not read
 	if err != nil {
 		return false, fmt.Errorf("document of run %s in %s: %w", id, s.place, s.explain(err))
 	}
@@ -61,7 +62,10 @@ func (s *Store) Document(ctx context.Context, id string, most int, into any) (fo
 		if err := rows.Scan(&data); err != nil {
 			return false, err
 		}
-		if err := expand(data, into); err != nil {
+		switch err := expandUpTo(most, data, into); {
+		case errors.Is(err, errTooLarge):
+			continue
+		case err != nil:
 			return false, fmt.Errorf("document of run %s in %s: %w", id, s.place, err)
 		}
 		found = true

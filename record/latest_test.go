@@ -64,7 +64,7 @@ func TestDocumentOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := opened(t, place)
-		for most, want := range map[int]bool{1 << 20: true, 5: false} {
+		for most, want := range map[int64]bool{1 << 20: true, 9: false, 5: false} {
 			var document struct{ Gain float64 }
 			found, err := s.Document(t.Context(), r.ID(), most, &document)
 			if found != want || err != nil || want != (document.Gain == 2) {
