@@ -8,17 +8,19 @@ import (
 
 // latest walks run_latest from its end: from the latest run of one path, verb and
 // state to that of the one before, so that it takes time with what it gives, however
-// many runs there are.
+// many runs there are. No run started at 0: SQLite begins a step at what is equal to
+// where it stands, which without that would be all runs of the same path; and it takes the tables of a
+// CROSS JOIN in their order, where it would else read all runs in the order of time.
 const latest = `WITH RECURSIVE latest (id, n) AS (
 	SELECT (SELECT id FROM run ORDER BY sender DESC, receiver DESC, scenario DESC, kind DESC, state DESC, started DESC LIMIT 1), 1
 	UNION ALL
 	SELECT (SELECT next.id FROM run AS next
-		WHERE (next.sender, next.receiver, next.scenario, next.kind, next.state) < (run.sender, run.receiver, run.scenario, run.kind, run.state)
+		WHERE (next.sender, next.receiver, next.scenario, next.kind, next.state, next.started) < (run.sender, run.receiver, run.scenario, run.kind, run.state, 0)
 		ORDER BY next.sender DESC, next.receiver DESC, next.scenario DESC, next.kind DESC, next.state DESC, next.started DESC LIMIT 1), latest.n + 1
-	FROM latest JOIN run ON run.id = latest.id WHERE latest.n < $1
+	FROM latest CROSS JOIN run WHERE run.id = latest.id AND latest.n < $1
 )
 SELECT run.id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error
-FROM latest JOIN run ON run.id = latest.id ORDER BY started DESC, run.id DESC`
+FROM latest CROSS JOIN run WHERE run.id = latest.id ORDER BY started DESC, run.id DESC`
 
 // Latest gives the latest run of each path, verb and state, the latest first, and
 // whether those are all: it looks at no more than most of them.
