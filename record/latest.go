@@ -8,14 +8,15 @@ import (
 
 // latest walks run_latest from its end: from the latest run of one path, verb and
 // state to that of the one before, so that it takes time with what it gives, however
-// many runs there are. No run started at 0: SQLite begins a step at what is equal to
-// where it stands, which without that would be all runs of the same path; and it takes the tables of a
-// CROSS JOIN in their order, where it would else read all runs in the order of time.
+// many runs there are. SQLite has to be helped to that: it goes into an index by more
+// than the first column only where no two columns are compared (hence || ''), begins a
+// step at what is equal to where it stands (hence 0, when no run started: else it would
+// pass all runs of the same path), and keeps to the order of a CROSS JOIN's tables.
 const latest = `WITH RECURSIVE latest (id, n) AS (
 	SELECT (SELECT id FROM run ORDER BY sender DESC, receiver DESC, scenario DESC, kind DESC, state DESC, started DESC LIMIT 1), 1
 	UNION ALL
 	SELECT (SELECT next.id FROM run AS next
-		WHERE (next.sender, next.receiver, next.scenario, next.kind, next.state, next.started) < (run.sender, run.receiver, run.scenario, run.kind, run.state, 0)
+		WHERE (next.sender, next.receiver, next.scenario, next.kind, next.state, next.started) < (run.sender || '', run.receiver || '', run.scenario || '', run.kind || '', run.state || '', 0)
 		ORDER BY next.sender DESC, next.receiver DESC, next.scenario DESC, next.kind DESC, next.state DESC, next.started DESC LIMIT 1), latest.n + 1
 	FROM latest CROSS JOIN run WHERE run.id = latest.id AND latest.n < $1
 )

@@ -3,7 +3,9 @@ package record
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +55,29 @@ func TestLatestIsTheLastOfEach(t *testing.T) {
 			}
 		})
 	})
+}
+
+// SQLite goes from path to path by the whole index: one that it used by its first column
+// only would be read whole.
+func TestLatestReadsNoOtherRuns(t *testing.T) {
+	s := opened(t, filepath.Join(t.TempDir(), "record.db"))
+	rows, err := s.read.Query("EXPLAIN QUERY PLAN "+latest, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan strings.Builder
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&plan, step)
+	}
+	if rows.Err() != nil || !strings.Contains(plan.String(), "USING INDEX run_latest ((sender,receiver,scenario,kind,state,started)<") || strings.Count(plan.String(), "SCAN run ") != 1 {
+		t.Errorf("%v: the plan is\n%s", rows.Err(), &plan)
+	}
 }
 
 // A document is read by itself; one that is larger than asked for is left alone, and so
