@@ -8,10 +8,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/peer/ndt7"
 )
 
 // Metrics are for who has their secret or the token, over TLS only; and their secret
@@ -130,4 +132,24 @@ func TestActivity(t *testing.T) {
 	stop()
 	<-ended
 	eventually(t, "it ended early", func() bool { a := far.Activity(); return a.Running == 0 && a.Finished[ofFullbore].Failed == 1 })
+}
+
+// Tests of iperf3's and ndt7's clients are counted by themselves.
+func TestIntegrationActivityOfOthers(t *testing.T) {
+	far := startFarEnd(t, Config{Public: Limits{Transfer: time.Minute, Streams: 2, Transfers: 1, Samples: 1000}}, "127.0.0.1:0")
+	for _, options := range []string{"-n 200K", "-n 100K -R", "-n 1K -P 3"} {
+		iperf3JSON(t, far.address, strings.Fields(options)...)
+	}
+	eventually(t, "all three are counted", func() bool {
+		tests := far.Activity().Finished[ofIPerf3]
+		return tests.Done == 2 && tests.Refused == 1 && tests.Failed == 0 && tests.Received >= 200<<10 && tests.Sent >= 100<<10
+	})
+	far.reportTest(ndt7.Served{Direction: bulk.Reverse, Bytes: 1000})
+	far.reportTest(ndt7.Served{Direction: bulk.Forward, Bytes: 200, Err: errors.New("the browser is gone")})
+	if got, want := far.Activity().Finished[ofNDT7], (Tests{Protocol: "ndt7", Done: 1, Failed: 1, Received: 200, Sent: 1000}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if far.Activity().Running != 0 {
+		t.Error("something is still running")
+	}
 }
