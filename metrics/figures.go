@@ -52,10 +52,7 @@ func readFigures(ctx context.Context, store *record.Store, h *record.Header) (f 
 	if err != nil || !found {
 		return f, err
 	}
-	var d document
-	if json.Unmarshal(text, &d) != nil {
-		return f, nil
-	}
+	d := understood(text)
 	f.rtt = d.Path.RTT.Median / 1e9
 	if len(d.Fullbore.Figures) > 0 {
 		f.loaded = d.Fullbore.Figures[0].Loaded.Median / 1e9
@@ -68,6 +65,14 @@ func readFigures(ctx context.Context, store *record.Store, h *record.Header) (f 
 		}
 	}
 	return f, nil
+}
+
+// understood is what can be read of a document; nothing if its keys have other types.
+func understood(text json.RawMessage) (d document) {
+	if json.Unmarshal(text, &d) != nil {
+		return document{}
+	}
+	return d
 }
 
 // known says whether a figure is one: what is not known is 0 in documents.

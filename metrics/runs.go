@@ -14,7 +14,8 @@ type runs struct {
 	figures map[string]figures // of runs that are done, by identifier: those do not change
 }
 
-// mostGroups is how many last runs are looked at to find those that have series.
+// mostGroups is how many last runs are looked at to find those that have series: a few
+// for each path and verb. Of more than that it finds some, not the latest.
 const mostGroups = 10_000
 
 // collect reads the record.

@@ -9,7 +9,7 @@ import (
 // latest walks run_latest from its end: from the latest run of one path, verb and
 // state to that of the one before, so that it takes time with what it gives, however
 // many runs there are. SQLite has to be helped to that: it goes into an index by more
-// than the first column only where no two columns are compared (hence || ''), begins a
+// than the first column only where no two columns are compared (hence the ||), begins a
 // step at what is equal to where it stands (hence 0, when no run started: else it would
 // pass all runs of the same path), and keeps to the order of a CROSS JOIN's tables.
 const latest = `WITH RECURSIVE latest (id, n) AS (
