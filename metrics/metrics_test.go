@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,8 +25,10 @@ import (
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/internal/transcript"
+	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/tune"
 )
 
 // kept makes a store of the runs in testdata, and gives what opens it.
@@ -300,6 +303,31 @@ func TestManyPaths(t *testing.T) {
 	}
 	if !strings.Contains(text, `from="host122"`) || strings.Contains(text, `from="host22"`) {
 		t.Error("those with series are not the latest")
+	}
+}
+
+// What a tuning prints has its figures where they are looked for.
+func TestFiguresOfATuning(t *testing.T) {
+	printed, err := json.Marshal(tune.Result{
+		Path: &path.Estimate{RTT: path.RTT{Min: 140 * time.Millisecond, Median: 150 * time.Millisecond}},
+		Gain: 2.5, GainCI95: [2]float64{2, 3}, Latency: tune.LatencyPair{Before: 160, After: 212.5},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(t.TempDir(), "record.db")
+	r := record.Start(place, record.Header{Kind: record.Tune, From: "a", To: "b"})
+	if err := r.End(record.Outcome{State: record.Done, Document: printed}); err != nil {
+		t.Fatal(err)
+	}
+	store, err := record.Open(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	got, err := readFigures(t.Context(), store, &record.Header{ID: r.ID(), Kind: record.Tune})
+	if want := (figures{rtt: 0.15, loaded: 0.2125, gain: 2.5, gainLow: 2, gainHigh: 3}); got != want || err != nil {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }
 

@@ -38,6 +38,15 @@ func TestPrometheusScrapesServe(t *testing.T) {
 	movingFlow(t)
 	files := filepath.Join(dir, "prometheus")
 	address := farProcess(t, "--metrics", files)
+	if _, says, code := fullbore(t, "test", address, "-t", "1", "-b", "20M", "--tag", "real"); code != exitDone {
+		t.Fatal(says)
+	}
+	listed, _, _ := fullbore(t, "history", "--tag", "real", "--json")
+	var history historyDocument
+	if err := json.Unmarshal([]byte(listed), &history); err != nil || len(history.Runs) != 1 {
+		t.Fatalf("%v: %s", err, listed)
+	}
+	ran := history.Runs[0]
 	ask := startPrometheus(t, dir, files, address)
 
 	goodput := `fullbore_run_goodput_bytes_per_second{from="paris",to="tokyo",kind="test"}`
@@ -46,7 +55,11 @@ func TestPrometheusScrapesServe(t *testing.T) {
 		t.Errorf("the last run of 932 Mb/s came to %v, %v", came, err)
 	}
 	for query, want := range map[string]string{
-		`up{job="fullbore"}`:                                                    "1",
+		`up{job="fullbore"}`: "1",
+		fmt.Sprintf(`abs(8 * fullbore_run_goodput_bytes_per_second{from=%q,to=%q} - %f) < bool 1`, ran.From, ran.To, float64(ran.Goodput)): "1",
+		fmt.Sprintf(`count(fullbore_run_loaded_rtt_seconds{from=%q,to=%q})`, ran.From, ran.To):                                             "1",
+		`fullbore_serve_tests_total{protocol="fullbore",result="done"}`:                                                                    "1",
+		`fullbore_serve_moved_bytes_total{protocol="fullbore",direction="in"} > bool 1e6`:                                                  "1",
 		`sum(fullbore_scrape_error)`:                                            "0",
 		`fullbore_run_gain_ratio{from="paris"}`:                                 "2.28",
 		`sum(fullbore_change_sets{state=~"planned|applying|live"})`:             "1",
