@@ -136,7 +136,7 @@ func TestActivity(t *testing.T) {
 
 // Tests of iperf3's and ndt7's clients are counted by themselves.
 func TestIntegrationActivityOfOthers(t *testing.T) {
-	far := startFarEnd(t, Config{Public: Limits{Transfer: time.Minute, Streams: 2, Transfers: 1, Samples: 1000}}, "127.0.0.1:0")
+	far := startFarEnd(t, Config{NDT7: NDT7{Foreign: -1}, Public: Limits{Transfer: time.Minute, Streams: 2, Transfers: 1, Samples: 1000}}, "127.0.0.1:0")
 	for _, options := range []string{"-n 200K", "-n 100K -R", "-n 1K -P 3"} {
 		iperf3JSON(t, far.address, strings.Fields(options)...)
 	}
@@ -146,7 +146,25 @@ func TestIntegrationActivityOfOthers(t *testing.T) {
 	})
 	far.reportTest(ndt7.Served{Direction: bulk.Reverse, Bytes: 1000})
 	far.reportTest(ndt7.Served{Direction: bulk.Forward, Bytes: 200, Err: errors.New("the browser is gone")})
-	if got, want := far.Activity().Finished[ofNDT7], (Tests{Protocol: "ndt7", Done: 1, Failed: 1, Received: 200, Sent: 1000}); got != want {
+	// A web page of another host, where none may begin a test.
+	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+far.address+ndt7.DownloadPath, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{
+		"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+		"Sec-WebSocket-Protocol": ndt7.Subprotocol, "Origin": "https://example.com",
+	} {
+		asks.Header.Set(key, value)
+	}
+	answer, err := http.DefaultClient.Do(asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body.Close(); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("the page is answered with %s", answer.Status)
+	}
+	if got, want := far.Activity().Finished[ofNDT7], (Tests{Protocol: "ndt7", Done: 1, Failed: 1, Refused: 1, Received: 200, Sent: 1000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if far.Activity().Running != 0 {

@@ -30,7 +30,8 @@ func (s *Server) newNDT7(running *sync.WaitGroup) http.Handler {
 	if foreign == 0 {
 		foreign = 1
 	}
-	tests := &ndt7.Handler{Admit: s.admitTest, Foreign: max(0, foreign), Longest: s.public.Transfer, Done: s.reportTest}
+	tests := &ndt7.Handler{Admit: s.admitTest, Foreign: max(0, foreign), Longest: s.public.Transfer, Done: s.reportTest,
+		Refused: func(error) { s.tally.refused(ofNDT7) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
 		defer running.Done()
@@ -43,9 +44,6 @@ func (s *Server) admitTest(r *http.Request) (release func(), err error) {
 	who := callerOf(r.Context())
 	limits := s.limits(who)
 	place, err := s.places.take(who.from.Addr(), limits.Transfers, limits.each(), ndt7.LongestTest)
-	if err != nil {
-		s.tally.refused(ofNDT7)
-	}
 	if busy, ok := errors.AsType[*busyError](err); ok {
 		return nil, &ndt7.Busy{After: busy.soonest}
 	}
