@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/printable"
 )
 
 type serveCmd struct {
@@ -18,6 +19,7 @@ type serveCmd struct {
 	AllowLinkChanges bool   `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
 	Ephemeral        bool   `help:"Make a new token for this run instead of keeping one."`
 	JSON             bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	Metrics          string `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
 	OpenAPI          bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
@@ -32,7 +34,8 @@ type serveDocument struct {
 	Schema  string `json:"schema"` // "fullbore/serve/1"
 	Listen  string `json:"listen"` // address:port, TCP and UDP
 	Token   string `json:"token"`
-	Changes bool   `json:"changes"` // allowed with the token
+	Changes bool   `json:"changes"`           // allowed with the token
+	Metrics string `json:"metrics,omitempty"` // address of the metrics, if there are any
 }
 
 func (c *serveCmd) Run(app *app) error {
@@ -66,7 +69,16 @@ func (c *serveCmd) Run(app *app) error {
 		}
 		config.Changes, config.Links = changes, c.AllowLinkChanges
 	}
-	server, err := peer.NewServer(config)
+	var server *peer.Server // before it is there nobody asks
+	if c.Metrics != "" {
+		numbers, err := c.metricsFor(identity, log, func() peer.Activity { return server.Activity() })
+		if err != nil {
+			return err
+		}
+		defer func() { _ = numbers.Close() }() // the process ends
+		config.Metrics = numbers
+	}
+	server, err = peer.NewServer(config)
 	if err != nil {
 		return err
 	}
@@ -103,7 +115,7 @@ func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges 
 func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(),
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at),
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
@@ -114,7 +126,11 @@ func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 	if c.IPerf3.authorises() {
 		who = "Anyone may measure, also with an ndt7 client; with iperf3, users may."
 	}
-	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n", at, who, token, may)
+	where := ""
+	if url := c.metricsURL(at); url != "" {
+		where = fmt.Sprintf("Metrics: %s\n  for Prometheus with %s and %s of %s.\n", url, credentialsFile, certificateFile, printable.Line(c.Metrics))
+	}
+	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n%s", at, who, token, may, where)
 	return err
 }
 
