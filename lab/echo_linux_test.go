@@ -31,7 +31,7 @@ func TestIntegrationEcho(t *testing.T) {
 		delay, sysctl string
 		answers       bool
 	}{{"75us", "", true}, {"20ms", "", true}, {"75us", "sysctl: {net.ipv4.icmp_echo_ignore_all: 1}", false}} {
-		s, err := Parse("echo.yaml", []byte("name: echo\npath:\n  a_to_b: {rate: 1gbit, delay: " + test.delay + "}\nhosts:\n  b: {" + test.sysctl + "}\n"))
+		s, err := Parse("echo.yaml", []byte("name: echo\npath:\n  a_to_b: {rate: 1gbit, delay: "+test.delay+"}\nhosts:\n  b: {"+test.sysctl+"}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
