@@ -24,8 +24,21 @@ type Filter struct {
 	Tag      string    // that it has
 	Since    time.Time // started then or later
 	Until    time.Time // started before
+	Scenario string    // of the lab
+	Outside  bool      // not in the lab
+	State    State     // that is written of it: a run that was killed still has Running
+	After    Mark      // that come after this one in the list: the next page of it
 	Most     int       // the latest so many; 0: all
 }
+
+// Mark is a place in a list of runs: that of one of them.
+type Mark struct {
+	Started time.Time
+	ID      string
+}
+
+// MarkOf is the place of a run.
+func MarkOf(h *Header) Mark { return Mark{h.Started, h.ID} }
 
 // where is the filter as SQL.
 func (f Filter) where() (text string, args []any) {
@@ -55,6 +68,19 @@ func (f Filter) where() (text string, args []any) {
 	if !f.Until.IsZero() {
 		add(`started < $`, stamp(f.Until))
 	}
+	if f.Scenario != "" {
+		add(`scenario = $`, f.Scenario)
+	}
+	if f.Outside {
+		add(`scenario = $`, "")
+	}
+	if f.State != "" {
+		add(`state = $`, string(f.State))
+	}
+	if f.After.ID != "" {
+		args = append(args, stamp(f.After.Started), f.After.ID)
+		all = append(all, fmt.Sprintf(`(started, id) < ($%d, $%d)`, len(args)-1, len(args)))
+	}
 	if len(all) > 0 {
 		text = " WHERE " + strings.Join(all, " AND ")
 	}
@@ -64,7 +90,7 @@ func (f Filter) where() (text string, args []any) {
 // list calls with each run, the latest first.
 func (s *Store) list(ctx context.Context, f Filter, call func(Header) error) error {
 	where, args := f.where()
-	query := `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run` + where + ` ORDER BY started DESC, id DESC`
+	query := `SELECT ` + headerColumns + ` FROM run` + where + ` ORDER BY started DESC, id DESC`
 	if f.Most > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Most)
 	}
@@ -100,6 +126,9 @@ func (s *Store) List(ctx context.Context, f Filter) (all []Header, err error) {
 // dead is the time after which a run that wrote nothing is taken for killed: some
 // times what is between two signs of life.
 const dead = 4 * beat
+
+// headerColumns are those that scanHeader reads.
+const headerColumns = `id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error`
 
 func scanHeader(rows *sql.Rows) (Header, error) {
 	h := Header{Schema: Schema}
@@ -180,7 +209,7 @@ func (s *Store) load(ctx context.Context, id string) (*Run, error) {
 		return nil, s.explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was changed
-	rows, err := tx.QueryContext(ctx, `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run WHERE id = $1`, id)
+	rows, err := tx.QueryContext(ctx, `SELECT `+headerColumns+` FROM run WHERE id = $1`, id)
 	if err != nil {
 		return nil, s.explain(err)
 	}
