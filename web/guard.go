@@ -88,9 +88,7 @@ const howToEnter = "Whoever started it was told an address with a secret; the fi
 // refuse says no, to people or to programs.
 func (p *Page) refuse(w http.ResponseWriter, r *http.Request, program bool, what, then string) {
 	if program {
-		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"title":"Forbidden","status":403,"detail":"` + what + `. ` + then + `"}` + "\n"))
+		problemOf(w, http.StatusForbidden, what+". "+then)
 		return
 	}
 	p.fail(w, r, http.StatusForbidden, what, then)

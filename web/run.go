@@ -12,7 +12,6 @@ import (
 
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report/html"
-	"github.com/fullbore/fullbore/web/live"
 	"github.com/fullbore/fullbore/web/task"
 )
 
@@ -23,18 +22,15 @@ func isRun(text string) bool { return runName.MatchString(text) }
 
 // shownRun is what the page of a run shows.
 type shownRun struct {
-	ID       string
-	Header   record.Header
-	Report   template.HTML // its sections
-	Wrong    string        // why there are none
-	Live     *live.Run     // it is running here; nil: it has ended, or runs elsewhere
-	Running  bool
-	Kept     bool       // there is something to take home
-	Task     *task.Task // that it belongs to, as far as that is known
-	Again    bool       // it can be gone on with
-	Trend    string     // address of its path over time
-	Stops    bool
-	Unlooked bool // too much for this page
+	ID      string
+	Header  record.Header
+	Report  template.HTML // its sections
+	Wrong   string        // why there are none
+	Running bool
+	Task    *task.Task // that it belongs to, as far as that is known
+	Again   bool       // it can be started again
+	Onward  url.Values // fields of the form that goes on with this sweep; nil: that cannot be done
+	Trend   string     // address of its path over time
 }
 
 // find gives the run of an address, with the store; it has answered if there is none.
@@ -77,14 +73,15 @@ func (p *Page) run(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	run, done, err := p.load(r.Context(), store, id)
+	runs, done, err := p.load(r.Context(), store, id)
 	if err != nil {
 		p.noRun(w, r, err)
 		return
 	}
 	defer done()
-	s := shownRun{ID: id, Header: run.Header, Kept: true, Running: run.State == record.Running}
-	if s.Report, err = html.Sections([]*record.Run{run}); err != nil {
+	run := runs[0]
+	s := shownRun{ID: id, Header: run.Header, Running: run.State == record.Running}
+	if s.Report, err = html.Sections(runs); err != nil {
 		s.Wrong = line(err.Error())
 	}
 	if run.To != "" && run.Goodput > 0 {
@@ -105,8 +102,10 @@ func (p *Page) ofTask(s *shownRun) {
 	}
 	if t, err := p.Tasks.OfRun(s.ID); err == nil {
 		s.Task = &t
-		s.Stops = !t.State.Ended() && t.State != task.Stopping
 		s.Again = t.State.Ended()
+	}
+	if next := onward(&s.Header); next != nil {
+		s.Onward = fields(next)
 	}
 }
 
@@ -127,21 +126,18 @@ func (p *Page) compare(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, http.StatusServiceUnavailable, "Runs cannot be read", line(err.Error()))
 		return
 	}
-	var runs []*record.Run
-	for _, name := range names {
-		id, err := store.Find(r.Context(), name)
-		if err != nil {
+	for i, name := range names {
+		if names[i], err = store.Find(r.Context(), name); err != nil {
 			p.noRun(w, r, err)
 			return
 		}
-		run, done, err := p.load(r.Context(), store, id)
-		if err != nil {
-			p.noRun(w, r, err)
-			return
-		}
-		defer done()
-		runs = append(runs, run)
 	}
+	runs, done, err := p.load(r.Context(), store, names...)
+	if err != nil {
+		p.noRun(w, r, err)
+		return
+	}
+	defer done()
 	if data.Report, err = html.Sections(runs); err != nil {
 		p.fail(w, r, http.StatusInternalServerError, "These runs cannot be compared", line(err.Error()))
 		return
@@ -159,13 +155,12 @@ func (p *Page) reportFile(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	run, done, err := p.load(r.Context(), store, id)
+	runs, done, err := p.load(r.Context(), store, id)
 	if err != nil {
 		p.noRun(w, r, err)
 		return
 	}
 	defer done()
-	runs := []*record.Run{run}
 	name := "fullbore-" + id[len(id)-8:]
 	if r.URL.Query().Has("redact") {
 		if runs, err = html.Redact(runs); err != nil {
@@ -193,14 +188,14 @@ func (p *Page) runFile(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	run, done, err := p.load(r.Context(), store, id)
+	runs, done, err := p.load(r.Context(), store, id)
 	if err != nil {
 		p.noRun(w, r, err)
 		return
 	}
 	defer done()
 	attach(w, "application/json", "fullbore-"+id[len(id)-8:]+".json")
-	_ = json.NewEncoder(w).Encode(run) // a browser that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(runs[0]) // a browser that is gone needs no answer
 }
 
 // attach makes the answer a file to keep.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/figure"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
-	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/unit"
 	"github.com/fullbore/fullbore/version"
 )
 
@@ -47,13 +48,13 @@ var words = template.FuncMap{
 		}
 		return h.Ended.Sub(h.Started).Round(time.Second).String()
 	},
-	"size":      report.Size,
-	"trendOf":   trendAddress,
-	"hostOf":    hostAddress,
-	"pick":      func(a bool, yes, no any) any { return map[bool]any{true: yes, false: no}[a] },
-	"short":     func(id string) string { return id[max(0, len(id)-8):] },
-	"plural":    plural,
-	"withQuery": func(address string, q url.Values) string { return address + "?" + q.Encode() },
+	"rate":    func(bps float64) string { return unit.Rate(bps).String() },
+	"svg":     func(f figure.Figure) template.HTML { return template.HTML(f.SVG) }, // its texts are escaped
+	"trendOf": trendAddress,
+	"hostOf":  hostAddress,
+	"pick":    func(a bool, yes, no any) any { return map[bool]any{true: yes, false: no}[a] },
+	"short":   func(id string) string { return id[max(0, len(id)-8):] },
+	"plural":  plural,
 }
 
 // longest text from elsewhere that a page shows, in columns.

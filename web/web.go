@@ -31,7 +31,6 @@ type Config struct {
 	Tasks   *task.Tasks                                 // what is started here; nil: nothing can be
 	Changes func(context.Context) ([]change.Set, error) // of this host; nil: they are not shown
 	Host    string                                      // this host's name
-	Flows   func(context.Context) (*Flows, error)       // one look at this host's flows; nil: they cannot be seen
 	Metrics http.Handler                                // for /metrics; nil: none
 	Log     *slog.Logger                                // nil: silent
 }
@@ -41,6 +40,8 @@ type Page struct {
 	Config
 	router  *http.ServeMux
 	loading chan struct{} // bounds how many whole runs are in memory
+	looker  looker
+	end     context.CancelFunc // of what goes on by itself
 
 	mu      sync.Mutex
 	store   *record.Store
@@ -89,11 +90,16 @@ func New(c Config) *Page {
 	p.router.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, http.StatusNotFound, "There is no such page", "The address may be mistyped, or be that of a run which was pruned.")
 	})
+	var ctx context.Context
+	ctx, p.end = context.WithCancel(context.Background())
+	go p.feed(ctx)
 	return p
 }
 
 // Close ends what the page has open.
 func (p *Page) Close() error {
+	p.end()
+	p.looker.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -126,19 +132,23 @@ func (p *Page) record(ctx context.Context) (*record.Store, error) {
 	return p.store, p.trouble
 }
 
-// load reads a whole run; done lets the next one be read.
-func (p *Page) load(ctx context.Context, s *record.Store, id string) (run *record.Run, done func(), err error) {
+// load reads whole runs; done lets others be read.
+func (p *Page) load(ctx context.Context, s *record.Store, ids ...string) (runs []*record.Run, done func(), err error) {
 	select {
 	case p.loading <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 	done = func() { <-p.loading }
-	if run, err = s.Load(ctx, id); err != nil {
-		done()
-		return nil, nil, err
+	for _, id := range ids {
+		run, err := s.Load(ctx, id)
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		runs = append(runs, run)
 	}
-	return run, done, nil
+	return runs, done, nil
 }
 
 //go:embed static
