@@ -131,9 +131,25 @@ func (s *keptSteps) Phase(text string) {
 	s.Monitor.Phase(text)
 }
 
+func (s *keptSteps) Progress(p bulk.Progress) {
+	s.keeper.recorder.Progress(p)
+	s.Monitor.Progress(p)
+}
+
 func (s *keptSteps) Result(text string) {
 	s.keeper.recorder.Event(record.Result, text)
 	s.Monitor.Result(text)
+}
+
+// progress adds to what watches a transfer that those are told who watch the run.
+func (k *keeper) progress(watch func(bulk.Progress)) func(bulk.Progress) {
+	if k.recorder == nil {
+		return watch
+	}
+	return func(p bulk.Progress) {
+		k.recorder.Progress(p)
+		watch(p)
+	}
 }
 
 // transfer keeps a transfer that began at a time and has ended.
