@@ -40,17 +40,18 @@ const lookEvery = 240 * time.Millisecond // a little less, as the engine's looks
 
 // watching makes each Progress of a run out of what the engine tells.
 type watching struct {
-	at    time.Duration // of the transfer, at the latest one
+	seen  time.Duration // of the transfer, when the engine told last
+	at    time.Duration // of the transfer, at the latest Progress; 0: there is none yet
 	bytes map[int]int64 // of each stream then
-	any   bool
 }
 
 // look gives the next one; false: it is too early.
 func (w *watching) look(p bulk.Progress, since time.Duration) (Progress, bool) {
-	if w.any && p.At < w.at { // the next transfer has begun
+	if p.At <= w.seen { // the next transfer has begun
 		*w = watching{}
 	}
-	if w.any && p.At-w.at < lookEvery {
+	w.seen = p.At
+	if w.at > 0 && p.At-w.at < lookEvery {
 		return Progress{}, false
 	}
 	now := Progress{At: since, Transfer: p.At, Omitting: p.Omitting, Count: len(p.Streams)}
@@ -72,14 +73,14 @@ func (w *watching) look(p bulk.Progress, since time.Duration) (Progress, bool) {
 			now.Streams = append(now.Streams, s)
 		}
 	}
-	w.at, w.bytes, w.any = p.At, bytes, true
+	w.at, w.bytes = p.At, bytes
 	return now, true
 }
 
 // moved are the bytes of a stream so far: those that were acknowledged, where the
 // kernel tells, else those that the application wrote or read.
 func moved(s *bulk.Look) int64 {
-	if s.Sender && s.TCP.BytesAcked > 0 {
+	if s.Sender && s.TCP.HasBytesAcked() {
 		return int64(s.TCP.BytesAcked)
 	}
 	return s.Bytes

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/web/task"
 )
 
 // cli is the command line: one field a verb, each in a file of its own.
@@ -96,6 +97,7 @@ func misused(err error) error {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	ctx = task.EndsWithPage(ctx)
 
 	var commands cli
 	exited := -1

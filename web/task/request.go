@@ -1,6 +1,14 @@
 package task
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
 	"github.com/fullbore/fullbore/bulk"
 )
 
@@ -18,7 +26,7 @@ const (
 // Request is what somebody asks for. Values that are left out are those of the command line.
 //
 // Scenarios and experiments are those that are built in, by name. Files are left to
-// the command line: a page would be a way to ask this host what its files are and,
+// the command line: a page would be a way to ask this host which files it has and,
 // by what errors quote, what is in them.
 type Request struct {
 	Verb       Verb           `json:"verb" enum:"test,diagnose,tune,sweep"`
@@ -36,20 +44,91 @@ type Request struct {
 	Token      string         `json:"token,omitempty"`      // of the far end; Start takes it out, and nothing shows it
 }
 
-// Parse reads a request as JSON. Errors are [Invalid].
-func Parse(text []byte) (Request, error) { panic("follows") }
-
-// Check says what is wrong, where, and what to do. Errors are [Invalid].
-func (r Request) Check() error { panic("follows") }
-
-// Args is the command line, without the program's name. The token is not in it.
-func (r Request) Args() []string { panic("follows") }
-
 // Invalid is an error of whoever made a request.
 type Invalid struct {
-	Field string // as in JSON, such as "host"
+	Field string // as in JSON, such as "host"; "": all of it
 	Err   error
 }
 
-func (e *Invalid) Error() string { return e.Field + ": " + e.Err.Error() }
+func (e *Invalid) Error() string {
+	if e.Field == "" {
+		return e.Err.Error()
+	}
+	return e.Field + ": " + e.Err.Error()
+}
+
 func (e *Invalid) Unwrap() error { return e.Err }
+
+func invalid(field, format string, args ...any) error {
+	return &Invalid{field, fmt.Errorf(format, args...)}
+}
+
+// mostJSON bounds a request, in bytes.
+const mostJSON = 64 << 10
+
+// Parse reads a request as JSON, and checks it. Errors are [Invalid].
+func Parse(text []byte) (Request, error) {
+	var r Request
+	if len(text) > mostJSON {
+		return r, invalid("", "a request of %d bytes: use up to %d", len(text), mostJSON)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&r)
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return Request{}, invalid(kind.Field, "it is a %s: use a %s", kind.Value, kind.Type.Kind())
+	}
+	if err != nil {
+		return Request{}, invalid("", "a request as one JSON object is needed: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Request{}, invalid("", "there is more behind the request: send one JSON object")
+	}
+	return r, r.Check()
+}
+
+// flags of the command line that a request stands for. Each is one argument, so that no
+// value can become a flag of its own.
+func (r Request) flags() []string {
+	var all []string
+	number := func(flag, unit string, n int) {
+		if n != 0 {
+			all = append(all, fmt.Sprintf("--%s=%d%s", flag, n, unit))
+		}
+	}
+	word := func(flag, text string) {
+		if text != "" {
+			all = append(all, "--"+flag+"="+text)
+		}
+	}
+	set := func(flag string, is bool) {
+		if is {
+			all = append(all, "--"+flag)
+		}
+	}
+	word("lab", r.Scenario)
+	number("parallel", "", r.Streams)
+	if r.Verb == Test {
+		number("time", "", r.Seconds)
+		set("reverse", r.Direction == bulk.Reverse)
+		set("bidir", r.Direction == bulk.Both)
+	} else {
+		number("budget", "s", r.Seconds)
+		word("direction", string(r.Direction))
+	}
+	word("apply", r.Apply)
+	set("dry-run", r.DryRun)
+	set("quick", r.Quick)
+	set("afresh", r.Afresh)
+	for _, tag := range r.Tags {
+		word("tag", tag)
+	}
+	return all
+}
+
+// Args is the command line of a request that Check has found good, without the
+// program's name. The token is not in it.
+func (r Request) Args() []string {
+	args := append([]string{string(r.Verb)}, r.flags()...)
+	return slices.DeleteFunc(append(args, r.Experiment, r.Host), func(arg string) bool { return strings.TrimSpace(arg) == "" })
+}
