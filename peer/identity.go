@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/statedir"
@@ -31,6 +32,17 @@ type Identity struct {
 // Token is the string that lets a client prove itself to this far end and this
 // far end to the client.
 func (i *Identity) Token() string { return i.token.String() }
+
+// TLS is what a server of this identity encrypts with.
+func (i *Identity) TLS() *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{i.certificate}, MinVersion: tls.VersionTLS13}
+}
+
+// Accepts says whether a token is that of this identity, in constant time.
+func (i *Identity) Accepts(token string) bool {
+	told, err := parseToken(strings.TrimSpace(token))
+	return err == nil && hashSecret(i.token.secret).accepts(told.bearer())
+}
 
 // DefaultDir is where a far end keeps its identity.
 func DefaultDir() (string, error) { return statedir.For("peer") }

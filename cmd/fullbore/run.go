@@ -35,6 +35,7 @@ type cli struct {
 	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
 	Serve    serveCmd     `cmd:"" help:"Be the far end."`
+	Page     pageCmd      `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`
 	Report   reportCmd    `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
 	History  historyCmd   `cmd:"" help:"List the runs that were kept, and how a path went over time."`
 	Watchdog watchdogCmd  `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
@@ -177,3 +178,6 @@ func printJSON(w io.Writer, document any) error {
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(document)
 }
+
+// printJSONLine writes one document on a line of its own.
+func printJSONLine(w io.Writer, document any) error { return json.NewEncoder(w).Encode(document) }
