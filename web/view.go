@@ -55,6 +55,12 @@ var words = template.FuncMap{
 	"pick":    func(a bool, yes, no any) any { return map[bool]any{true: yes, false: no}[a] },
 	"short":   func(id string) string { return id[max(0, len(id)-8):] },
 	"plural":  plural,
+	"inLab": func(to, scenario string) string { // once is enough
+		if to == "lab "+scenario {
+			return ""
+		}
+		return scenario
+	},
 }
 
 // longest text from elsewhere that a page shows, in columns.
