@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
@@ -150,7 +151,7 @@ type shownPage struct {
 // served serves a page over a record. Changes to its configuration come before it starts.
 func served(t testing.TB, place string, change ...func(*Config, *AccessOptions)) *shownPage {
 	t.Helper()
-	config, options := Config{Place: place, Hub: live.NewHub(), Host: "nas1"}, AccessOptions{Open: true}
+	config, options := Config{Place: place, Hub: live.NewHub(), Host: "nas1", Log: slog.New(slog.NewTextHandler(t.Output(), nil))}, AccessOptions{Open: true}
 	config.Tasks = task.New(task.Options{Program: "false", Observe: config.Hub.Observer})
 	for _, c := range change {
 		c(&config, &options)

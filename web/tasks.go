@@ -79,7 +79,7 @@ func (d *liveRun) of(run *live.Run) {
 }
 
 // Rate is goodput now.
-func (d *liveRun) Rate() unit.Rate { return d.Now.Sends + d.Now.Receives }
+func (d liveRun) Rate() unit.Rate { return d.Now.Sends + d.Now.Receives }
 
 // longestRTT of the streams, in seconds; 0: none is known.
 func longestRTT(p *record.Progress) (longest float64) {
@@ -105,7 +105,7 @@ func drawLive(points []record.Progress) figure.Figure {
 		}
 		rtt.Points = append(rtt.Points, figure.Point{X: at, Y: y})
 		for _, s := range points[i].Streams {
-			name := "stream " + strconv.Itoa(s.ID)
+			name := "stream " + strconv.Itoa(s.ID+1)
 			j := slices.IndexFunc(streams, func(one figure.Series) bool { return one.Name == name })
 			if j < 0 {
 				j = len(streams)

@@ -55,6 +55,7 @@ var words = template.FuncMap{
 	"pick":    func(a bool, yes, no any) any { return map[bool]any{true: yes, false: no}[a] },
 	"short":   func(id string) string { return id[max(0, len(id)-8):] },
 	"plural":  plural,
+	"helps":   func(step string) bool { return strings.HasPrefix(step, "helps") },
 	"inLab": func(to, scenario string) string { // once is enough
 		if to == "lab "+scenario {
 			return ""
@@ -129,11 +130,9 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, status int, name str
 			one.Here = one.Address == r.URL.Path || one.Address != "/" && strings.HasPrefix(r.URL.Path, one.Address+"/") || one.Address == "/" && strings.HasPrefix(r.URL.Path, "/runs/")
 			v.Nav = append(v.Nav, one)
 		}
-		p.mu.Lock()
-		if p.store != nil {
-			v.Place = line(p.store.Place())
+		if store, err := p.record(r.Context()); err == nil {
+			v.Place = line(store.Place())
 		}
-		p.mu.Unlock()
 	}
 	var out bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&out, "frame.tmpl", &v); err != nil {

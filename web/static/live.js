@@ -19,13 +19,18 @@
   const svg = (name, values) => { const e = document.createElementNS('http://www.w3.org/2000/svg', name); for (const k in values) e.setAttribute(k, values[k]); return e; };
   const nice = v => { const p = 10 ** Math.floor(Math.log10(v || 1)); return [1, 2, 5, 10].map(n => n * p).find(n => n >= v * 0.9999); };
   const word = (x, y, text, more) => { const e = svg('text', { x, y, ...more }); e.textContent = text; return e; };
-  function panel(root, top, name, lines, write) {
+  function panel(root, top, name, lines, write, names = []) {
     const end = points[points.length - 1].at_ns / 1e9, from = Math.max(0, end - seconds);
     const most = nice(Math.max(...lines.flatMap(l => l.map(p => p[1])), 1));
     root.append(word(0, top + 11, name, { class: 'name' }));
+    let x = 74;
+    if (names.length) ['all', ...names].forEach((text, i) => {
+      root.append(svg('path', { class: `line c${i % 6} d${i % 6}`, d: `M${x} ${top + 7}h18` }), word(x + 23, top + 11, text));
+      x += 33 + 6.8 * text.length;
+    });
     for (const part of [0, 0.5, 1]) {
       const y = top + 22 + height * (1 - part);
-      root.append(svg('path', { class: part ? 'grid' : 'axis', d: `M${left} ${y}H${width}` }), word(left - 6, y + 4, write(most * part), { 'text-anchor': 'end' }));
+      root.append(svg('path', { class: part ? 'grid' : 'axis', d: `M${left} ${y}H${width}` }), word(left - 6, y + 4, part ? write(most * part) : '0', { 'text-anchor': 'end' }));
     }
     lines.forEach((line, i) => root.append(svg('path', { class: `line c${i % 6} d${i % 6}`, d: line.map(([x, y], n) =>
       `${n ? 'L' : 'M'}${(left + (width - left) * (x - from) / Math.max(end - from, 1)).toFixed(1)} ${(top + 22 + height * (1 - y / most)).toFixed(1)}`).join('') })));
@@ -36,12 +41,12 @@
     const all = p => p.sends_bps + p.receives_bps, streams = newest.streams || [];
     const goodput = [shown.map(p => [p.at_ns / 1e9, all(p)])], names = [];
     if (streams.length > 1 && streams.length <= 5) for (const s of streams) {
-      names.push('stream ' + s.id);
+      names.push((names.length ? '' : 'stream ') + (s.id + 1));
       goodput.push(shown.flatMap(p => (p.streams || []).filter(o => o.id === s.id && o.sender === s.sender).map(o => [p.at_ns / 1e9, o.bps])));
     }
     const trips = shown.map(p => [p.at_ns / 1e9, Math.max(0, ...(p.streams || []).map(s => s.rtt_ns || 0))]).filter(p => p[1]);
     const root = svg('svg', { class: 'figure', role: 'img', viewBox: `0 0 ${width} ${trips.length ? 338 : 185}`, 'aria-label': 'Goodput' + (trips.length ? ' and round trip' : '') + ' of the last minute' });
-    const [from, end] = panel(root, 0, 'goodput' + (names.length ? ': all, and ' + names.join(', ') : ''), goodput, rate);
+    const [from, end] = panel(root, 0, 'goodput', goodput, rate, names);
     if (trips.length) panel(root, 160, 'round trip', [trips], span);
     const bottom = trips.length ? 302 : 142;
     root.append(word(left, bottom + 16, from.toFixed(0) + ' s'), word(width, bottom + 16, end.toFixed(0) + ' s', { 'text-anchor': 'end' }), word(width / 2 + 20, bottom + 32, 'time', { class: 'name', 'text-anchor': 'middle' }));
@@ -57,7 +62,7 @@
     on('begin', begin);
     on('step', s => {
       const item = document.createElement('li'), list = at('steps');
-      item.append(element('span', (s.at_ns / 1e9).toFixed(1) + ' s'), element('span', s.text, s.kind === 'result' ? 'result' : ''));
+      item.append(element('span', (s.at_ns / 1e9).toFixed(1) + ' s'), element('span', s.text, s.kind === 'result' ? 'result' + (s.text.startsWith('helps') ? ' good' : '') : ''));
       list.append(item);
       list.scrollTop = list.scrollHeight;
       if (s.kind === 'phase') put('doing', s.text);
