@@ -22,6 +22,10 @@ func (s *Server) handler(tests http.Handler) http.Handler {
 		writeProblem(w, problem(ErrGone, "there is no %s %s here: /v1/openapi.json has what there is", r.Method, oneLine(r.URL.Path)))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.forPage(r) {
+			s.showPage(w, r)
+			return
+		}
 		who, err := s.admit(r)
 		if err != nil {
 			writeProblem(w, err)

@@ -103,6 +103,9 @@ func (s *Server) withoutTLS(tests http.Handler) http.Handler {
 			tests.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{from: from})))
 			return
 		}
+		if s.toTLS(w, r) {
+			return
+		}
 		const says = "This is a fullbore far end. Its API is at https:// on this port (/v1/openapi.json); `fullbore test HOST` measures the path to it.\n"
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -12,13 +12,15 @@ import (
 )
 
 type serveCmd struct {
-	Bind             string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port             uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
-	AllowChanges     bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
-	AllowLinkChanges bool   `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
-	Ephemeral        bool   `help:"Make a new token for this run instead of keeping one."`
-	JSON             bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
-	OpenAPI          bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
+	Bind             string   `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port             uint16   `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
+	AllowChanges     bool     `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
+	AllowLinkChanges bool     `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
+	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
+	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too, which may change this host's tunables (docs/page.md)."`
+	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
+	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
 	MaxStreams int           `default:"128" placeholder:"N" help:"Most streams of a test in one direction (${default})."`
@@ -32,7 +34,8 @@ type serveDocument struct {
 	Schema  string `json:"schema"` // "fullbore/serve/1"
 	Listen  string `json:"listen"` // address:port, TCP and UDP
 	Token   string `json:"token"`
-	Changes bool   `json:"changes"` // allowed with the token
+	Changes bool   `json:"changes"`        // allowed with the token
+	Page    string `json:"page,omitempty"` // its address, with the secret that works once
 }
 
 func (c *serveCmd) Run(app *app) error {
@@ -66,6 +69,14 @@ func (c *serveCmd) Run(app *app) error {
 		}
 		config.Changes, config.Links = changes, c.AllowLinkChanges
 	}
+	var shown *servedPage
+	if c.Page {
+		if shown, err = c.page(app, identity); err != nil {
+			return err
+		}
+		config.Page = shown.pages
+		defer shown.end()
+	}
 	server, err := peer.NewServer(config)
 	if err != nil {
 		return err
@@ -74,7 +85,7 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore serve --port PORT takes another port", code: exitFailed}
 	}
-	if err := c.announce(app, listener.Addr(), identity.Token()); err != nil {
+	if err := c.announce(app, listener.Addr(), identity.Token(), shown.listens(listener.Addr())); err != nil {
 		return err
 	}
 	return server.Serve(app.ctx, listener, packets)
@@ -100,10 +111,10 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 // changes says whether clients with the token may change tunables.
 func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
 
-func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
+func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(),
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Page: page,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
@@ -115,6 +126,9 @@ func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 		who = "Anyone may measure, also with an ndt7 client; with iperf3, users may."
 	}
 	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n", at, who, token, may)
+	if err == nil && page != "" {
+		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start runs from here, which may change this host's tunables; so does the token.\n", page)
+	}
 	return err
 }
 
