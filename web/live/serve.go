@@ -43,8 +43,8 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.leave(reader)
 	s := stream{w: w, control: http.NewResponseController(w), times: h.times}
-	// The server's own deadlines are for requests that end.
-	if err := errors.Join(s.control.SetReadDeadline(time.Time{}), s.control.SetWriteDeadline(time.Now().Add(s.times.writeWithin))); err != nil {
+	// The server's own deadline is for answers that end: each write has one here.
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.times.writeWithin)); err != nil {
 		http.Error(w, "this server cannot send events: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
