@@ -27,23 +27,29 @@
 //	reset       {}                        forget all: everything comes anew
 //
 // Events of a run carry an identifier, with which a browser that lost its connection
-// goes on where it was. Lists, tasks and flows come whole each time.
+// goes on where it was. Lists, tasks and flows come whole each time. A browser that keeps the
+// latest MostPoints points and MostSteps steps of a run has the same in the end, however slow it was.
+//
+// Where too many browsers watch, the answer is 503. An EventSource does not try again then: the page
+// has to.
 package live
 
 import (
 	"crypto/rand"
 	"sync"
+	"time"
 
 	"github.com/fullbore/fullbore/record"
 )
 
 // Bounds of what is kept.
 const (
-	MostPoints    = 600     // of progress, of each run: two and a half minutes
-	MostSteps     = 10_000  // events and transfers of each run; the earliest go first
-	MostEnded     = 4       // runs that have ended
-	MostReaders   = 1000    // browsers at a time
-	mostPublished = 1 << 20 // bytes of JSON of one topic
+	MostPoints    = 600       // of progress, of each run: two and a half minutes
+	MostSteps     = 10_000    // events and transfers of each run; the earliest go first
+	MostEnded     = 4         // runs that have ended
+	MostReaders   = 1000      // browsers at a time
+	batch         = 256 << 10 // bytes that are written at once, unless one entry is larger
+	mostPublished = 1 << 20   // bytes of JSON of one topic
 )
 
 // Topic is something of which only the latest state matters.
@@ -62,7 +68,9 @@ func OfTask(id string) Topic { return Topic("task " + id) }
 // Hub keeps what is live. It is safe for concurrent use, and nothing that it is told
 // waits for a browser.
 type Hub struct {
-	epoch string // of this process: identifiers of another are not ours
+	epoch  string // of this process: identifiers of another are not ours
+	bounds bounds
+	times  times
 
 	mu       sync.Mutex
 	last     uint64        // number of the latest entry
@@ -76,10 +84,17 @@ type Hub struct {
 	closed   bool
 }
 
+// bounds and times are those of the constants, except in tests.
+type (
+	bounds struct{ points, steps, readers, batch int }
+	times  struct{ heartbeat, writeWithin, pace time.Duration }
+)
+
 // NewHub has nothing yet.
 func NewHub() *Hub {
 	return &Hub{
-		epoch: rand.Text()[:8], changed: make(chan struct{}), finished: make(chan struct{}),
+		epoch: rand.Text()[:8], bounds: bounds{MostPoints, MostSteps, MostReaders, batch}, times: times{heartbeat, writeWithin, pace},
+		changed: make(chan struct{}), finished: make(chan struct{}),
 		runs: map[string]*run{}, latest: map[Topic]entry{}, watched: map[Topic]int{},
 	}
 }

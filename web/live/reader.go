@@ -33,9 +33,6 @@ func (h *Hub) resume(cursor string) (uint64, bool) {
 	return number, err == nil && epoch == h.epoch && number <= h.last
 }
 
-// most of what is written at once, in bytes, unless one entry is larger.
-const batch = 256 << 10
-
 var resetText = []byte("event: reset\ndata: {}\n\n")
 
 // next gives what to write now, in the order in which it came, and a channel that is
@@ -44,10 +41,6 @@ func (r *reader) next() (texts [][]byte, changed <-chan struct{}) {
 	h := r.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r.after > 0 && slices.ContainsFunc(r.wanted(), func(run *run) bool { return run.dropped > r.after }) {
-		r.after = 0
-		texts = append(texts, resetText)
-	}
 	for _, topic := range r.asked.topics {
 		if e, ok := h.latest[topic]; ok && e.number > r.seen[topic] {
 			r.seen[topic] = e.number
@@ -59,7 +52,7 @@ func (r *reader) next() (texts [][]byte, changed <-chan struct{}) {
 		if run.begin.number > r.after {
 			news = append(news, run.begin)
 		}
-		for _, kept := range [][]entry{run.steps, run.latestPoints()} {
+		for _, kept := range [][]entry{run.steps, h.latestPoints(run)} {
 			from, _ := slices.BinarySearchFunc(kept, r.after+1, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
 			news = append(news, kept[from:]...)
 		}
@@ -67,7 +60,7 @@ func (r *reader) next() (texts [][]byte, changed <-chan struct{}) {
 	slices.SortFunc(news, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
 	bytes := 0
 	for _, e := range news {
-		if bytes > 0 && bytes+len(e.text) > batch {
+		if bytes > 0 && bytes+len(e.text) > h.bounds.batch {
 			return texts, closedChannel // there is more already
 		}
 		bytes += len(e.text)

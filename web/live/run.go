@@ -54,13 +54,12 @@ type End struct {
 
 // run is what the hub keeps of one.
 type run struct {
-	task    string
-	header  record.Header
-	doing   string
-	begin   entry
-	steps   []entry // events, transfers, and the end
-	dropped uint64  // number of the latest step that was dropped; 0: none was
-	points  []entry
+	task   string
+	header record.Header
+	doing  string
+	begin  entry
+	steps  []entry // events, transfers, and the end
+	points []entry
 }
 
 // tell takes one message of a run.
@@ -86,39 +85,40 @@ func (h *Hub) tell(task, id string, m record.Message) {
 	case m.Event != nil:
 		e := *m.Event
 		e.Text = short(e.Text)
-		r.step(h.entry(id, "step", e, e))
+		h.step(r, h.entry(id, "step", e, e))
 		if e.Kind == record.Phase {
 			r.doing = e.Text
 			h.list()
 		}
 	case m.Transfer != nil:
 		t := transferOf(m.Transfer)
-		r.step(h.entry(id, "transfer", t, t))
+		h.step(r, h.entry(id, "transfer", t, t))
 	case m.Progress != nil:
 		r.points = append(r.points, h.entry(id, "progress", m.Progress, *m.Progress))
-		if len(r.points) == 2*MostPoints {
-			r.points = slices.Clone(r.points[MostPoints:])
+		if len(r.points) == 2*h.bounds.points {
+			r.points = slices.Clone(r.points[h.bounds.points:])
 		}
 	case m.End != nil:
 		end := End{m.End.State, m.End.Goodput, m.End.Verdict, short(m.End.Error), m.End.Changes}
 		r.header.State, r.header.Ended, r.header.Goodput, r.header.Verdict, r.header.Error = end.State, m.End.Ended, end.Goodput, end.Verdict, end.Error
-		r.step(h.entry(id, "end", end, end))
+		h.step(r, h.entry(id, "end", end, end))
 		h.forget()
 		h.list()
 	}
 }
 
 // step keeps an entry among the bounded number of them.
-func (r *run) step(e entry) {
+func (h *Hub) step(r *run, e entry) {
 	r.steps = append(r.steps, e)
-	if len(r.steps) > MostSteps {
-		r.dropped = r.steps[0].number
+	if len(r.steps) > h.bounds.steps {
 		r.steps = r.steps[1:] // append makes room where there is none
 	}
 }
 
 // latestPoints are those that are kept.
-func (r *run) latestPoints() []entry { return r.points[max(0, len(r.points)-MostPoints):] }
+func (h *Hub) latestPoints(r *run) []entry {
+	return r.points[max(0, len(r.points)-h.bounds.points):]
+}
 
 // forget drops the run that ended first where too many have.
 func (h *Hub) forget() {
@@ -193,7 +193,7 @@ func (h *Hub) Run(id string) (Run, bool) {
 			all.Transfers = append(all.Transfers, v)
 		}
 	}
-	for _, e := range r.latestPoints() {
+	for _, e := range h.latestPoints(r) {
 		all.Points = append(all.Points, e.value.(record.Progress))
 	}
 	return all, true

@@ -38,13 +38,13 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reader, ok := h.join(asks)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("%d pages are live already: reload this one later", MostReaders), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d pages are live already: reload this one later", h.bounds.readers), http.StatusServiceUnavailable)
 		return
 	}
 	defer h.leave(reader)
-	s := stream{w: w, control: http.NewResponseController(w), heartbeat: heartbeat, writeWithin: writeWithin}
-	// The server's own deadlines are for requests that end.
-	if err := errors.Join(s.control.SetReadDeadline(time.Time{}), s.control.SetWriteDeadline(time.Now().Add(s.writeWithin))); err != nil {
+	s := stream{w: w, control: http.NewResponseController(w), times: h.times}
+	// The server's own deadline is for answers that end: each write has one here.
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.times.writeWithin)); err != nil {
 		http.Error(w, "this server cannot send events: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -117,7 +117,7 @@ func unique(texts []string) []string {
 func (h *Hub) join(a asked) (*reader, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.readers == MostReaders {
+	if h.closed || h.readers >= h.bounds.readers {
 		return nil, false
 	}
 	h.readers++
@@ -143,5 +143,5 @@ func (h *Hub) leave(r *reader) {
 func (h *Hub) gap() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return min(max(pace, time.Duration(h.readers)*perReader), slowest)
+	return min(max(h.times.pace, time.Duration(h.readers)*perReader), slowest)
 }

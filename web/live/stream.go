@@ -8,14 +8,14 @@ import (
 
 // stream writes to one browser.
 type stream struct {
-	w                      http.ResponseWriter
-	control                *http.ResponseController
-	heartbeat, writeWithin time.Duration
+	w       http.ResponseWriter
+	control *http.ResponseController
+	times   times
 }
 
 // run writes what is new until the browser has gone.
 func (s *stream) run(gone <-chan struct{}, r *reader) {
-	beat := time.NewTimer(s.heartbeat)
+	beat := time.NewTimer(s.times.heartbeat)
 	defer beat.Stop()
 	for {
 		texts, changed := r.next()
@@ -23,7 +23,7 @@ func (s *stream) run(gone <-chan struct{}, r *reader) {
 			if s.write(texts) != nil {
 				return
 			}
-			beat.Reset(s.heartbeat)
+			beat.Reset(s.times.heartbeat)
 			if changed != closedChannel && !sleep(r.hub.gap(), gone, r.hub.finished) {
 				return
 			}
@@ -35,7 +35,7 @@ func (s *stream) run(gone <-chan struct{}, r *reader) {
 			if s.write([][]byte{[]byte(":\n\n")}) != nil {
 				return
 			}
-			beat.Reset(s.heartbeat)
+			beat.Reset(s.times.heartbeat)
 		case <-gone:
 			return
 		case <-r.hub.finished:
@@ -46,7 +46,7 @@ func (s *stream) run(gone <-chan struct{}, r *reader) {
 
 // write sends texts, within a time: else there is nobody any more.
 func (s *stream) write(texts [][]byte) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.writeWithin)); err != nil {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.times.writeWithin)); err != nil {
 		return err
 	}
 	buffers := net.Buffers(texts)
