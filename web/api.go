@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -171,7 +170,7 @@ func (p *Page) taskAPI(api huma.API) {
 		if p.Tasks == nil {
 			return give([]task.Task{}), nil
 		}
-		return give(slices.Concat([]task.Task{}, p.Tasks.List())), nil
+		return give(append([]task.Task{}, p.Tasks.List()...)), nil
 	})
 	huma.Register(api, operation(http.MethodGet, "/api/tasks/{id}", "get-task", "One of them"), func(_ context.Context, q *byID) (*output[task.Task], error) {
 		if p.Tasks == nil {

@@ -252,8 +252,8 @@ func TestItMoves(t *testing.T) {
 	if rate := evaluate[string](t, b, `document.getElementById('now-rate').textContent`); !strings.HasSuffix(rate, " Mb/s") {
 		t.Errorf("goodput is %q", rate)
 	}
-	if live := evaluate[int](t, b, `document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log]').length`); live != 1 {
-		t.Errorf("%d places are read aloud as they change, want the phase only", live)
+	if live := evaluate[int](t, b, `document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log]').length`); live != 2 {
+		t.Errorf("%d places are read aloud as they change, want the phase, and that the connection was lost", live)
 	}
 	run := tuned(t, 90)
 	store, err := record.Open(t.Context(), p.Place)

@@ -6,6 +6,14 @@
   const at = id => document.getElementById(id);
   const put = (id, text) => { const e = at(id); if (e && e.textContent !== text) e.textContent = text; };
   const events = new EventSource(source.dataset.events);
+  // Whoever looks on is told when nothing comes any more; the browser tries again by itself.
+  const lost = document.createElement('p');
+  lost.className = 'warning';
+  lost.setAttribute('role', 'status');
+  source.prepend(lost);
+  lost.hidden = true;
+  events.onopen = () => { lost.hidden = true; lost.textContent = ''; };
+  events.onerror = () => { lost.hidden = false; lost.textContent = 'Nothing comes from fullbore any more: what is below stands still until it answers again.'; };
   const on = (name, act) => events.addEventListener(name, e => act(JSON.parse(e.data)));
 
   // Numbers, as the rest of the page writes them: three digits, and a unit.
@@ -98,7 +106,7 @@
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      at('running').replaceChildren(...page.getElementById('running').childNodes);
+      at('running').replaceChildren(lost, ...page.getElementById('running').childNodes);
       put('running-news', rows.length ? rows.length + (rows.length === 1 ? ' run is running.' : ' runs are running.') : 'No run is running.');
     });
   }
