@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,9 +25,10 @@ import (
 
 // pageCmd serves the page.
 type pageCmd struct {
-	Bind string   `default:"127.0.0.1:5280" placeholder:"ADDRESS:PORT" help:"Listen there (${default}); port 0 takes a free one. Elsewhere than on the loopback it is encrypted, and nobody sees anything without the secret."`
-	Name []string `placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
-	JSON bool     `help:"Print where it listens as one line of JSON, and again each time the secret was used."`
+	Bind    string   `default:"127.0.0.1:5280" placeholder:"ADDRESS:PORT" help:"Listen there (${default}); port 0 takes a free one. Elsewhere than on the loopback it is encrypted, and nobody sees anything without the secret."`
+	Name    []string `placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
+	OpenAPI bool     `name:"openapi" help:"Print the OpenAPI document of the page's API, and exit."`
+	JSON    bool     `help:"Print where it listens as one line of JSON, and again each time the secret was used."`
 }
 
 // pageDocument is what page --json prints.
@@ -36,6 +38,14 @@ type pageDocument struct {
 }
 
 func (c *pageCmd) Run(app *app) error {
+	if c.OpenAPI {
+		document, err := web.OpenAPI()
+		if err != nil {
+			return fmt.Errorf("make OpenAPI document: %w", err)
+		}
+		_, err = fmt.Fprintf(app.stdout, "%s\n", document)
+		return err
+	}
 	listener, err := net.Listen("tcp", c.Bind)
 	if err != nil {
 		return &hinted{err: fmt.Errorf("listen for browsers: %w", err), hint: "is another page running here? --bind 127.0.0.1:0 takes a free port", code: exitFailed}
@@ -68,10 +78,10 @@ func (c *pageCmd) Run(app *app) error {
 // announce prints an address that works once.
 func (c *pageCmd) announce(out io.Writer, address string) {
 	if c.JSON {
-		_ = printJSONLine(out, pageDocument{"fullbore/page/1", address})
+		_ = json.NewEncoder(out).Encode(pageDocument{"fullbore/page/1", address})
 		return
 	}
-	_, _ = fmt.Fprintln(out, "  ", address)
+	_, _ = fmt.Fprintln(out, "  ", address) // a reader that is gone cannot open it either
 }
 
 // names are those by which browsers may call this host.

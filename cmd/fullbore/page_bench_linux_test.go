@@ -62,7 +62,7 @@ func BenchmarkLivePages(b *testing.B) {
 							continue
 						}
 						watched = append(watched, goodput)
-						used = append(used, (processorTime() - before).Seconds()/float64(request.Seconds))
+						used = append(used, (processorTime()-before).Seconds()/float64(request.Seconds))
 					}
 				}
 				ratio := stat.PairedAt(0.95, alone, watched)

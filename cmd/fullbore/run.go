@@ -178,6 +178,3 @@ func printJSON(w io.Writer, document any) error {
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(document)
 }
-
-// printJSONLine writes one document on a line of its own.
-func printJSONLine(w io.Writer, document any) error { return json.NewEncoder(w).Encode(document) }
