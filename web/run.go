@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"html/template"
@@ -65,7 +66,7 @@ func (p *Page) noRun(w http.ResponseWriter, r *http.Request, err error) {
 
 // run is the page of one: its report; above it what moves, while it is running.
 func (p *Page) run(w http.ResponseWriter, r *http.Request) {
-	if now, ok := p.Hub.Run(r.PathValue("id")); ok && now.Header.State == record.Running {
+	if now, ok := p.Hub.Run(r.PathValue("id")); ok && (now.Header.State == record.Running || !p.keeps(r.Context(), now.Header.ID)) {
 		p.runningPage(w, r, &now)
 		return
 	}
@@ -93,6 +94,16 @@ func (p *Page) run(w http.ResponseWriter, r *http.Request) {
 		v.Refresh, v.Live = 5, true
 	}
 	p.show(w, r, http.StatusOK, "run", v)
+}
+
+// keeps says whether a run that has ended here is in the record by now.
+func (p *Page) keeps(ctx context.Context, id string) bool {
+	store, err := p.record(ctx)
+	if err != nil {
+		return false
+	}
+	h, err := store.Get(ctx, id)
+	return err == nil && h.State != record.Running
 }
 
 // ofTask adds what the page knows of who started a run.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fullbore/fullbore/figure"
 	"github.com/fullbore/fullbore/record"
@@ -17,14 +18,15 @@ import (
 
 // liveRun is what moves, and what of it is shown where no script moves it.
 type liveRun struct {
-	Events string // address of what is told of it
-	Run    *live.Run
-	Task   *task.Task
-	Doing  string
-	Now    *record.Progress
-	RTT    string
-	Figure *figure.Figure
-	Stops  bool
+	Events  string // address of what is told of it; empty: nothing more will be
+	Running bool
+	Run     *live.Run
+	Task    *task.Task
+	Doing   string
+	Now     *record.Progress
+	RTT     string
+	Figure  *figure.Figure
+	Stops   bool
 }
 
 // task is the page of one that was started here: it waits, runs, or has ended.
@@ -39,6 +41,7 @@ func (p *Page) task(w http.ResponseWriter, r *http.Request) {
 			data.of(&run)
 		}
 	}
+	data.Running = !t.State.Ended()
 	data.Stops = !t.State.Ended() && t.State != task.Stopping
 	v := view{Title: "Task: " + string(t.Request.Verb), Data: data}
 	if !t.State.Ended() {
@@ -47,17 +50,32 @@ func (p *Page) task(w http.ResponseWriter, r *http.Request) {
 	p.show(w, r, http.StatusOK, "task", v)
 }
 
-// runningPage is the page of a run that goes on.
+// writtenWithin is how long the record may take to have a run that has ended.
+const writtenWithin = 20 * time.Second
+
+// runningPage is the page of a run that goes on, or has ended and is not kept, or not yet.
 func (p *Page) runningPage(w http.ResponseWriter, r *http.Request, run *live.Run) {
-	data := liveRun{Events: "/events?run=" + url.QueryEscape(run.Header.ID)}
+	data := liveRun{Running: run.Header.State == record.Running}
 	data.of(run)
+	v := view{Title: string(run.Header.Kind) + " is running", Live: true, Refresh: 3}
+	if data.Running {
+		data.Events = "/events?run=" + url.QueryEscape(run.Header.ID)
+	} else {
+		v = view{Title: string(run.Header.Kind) + " has ended"}
+		if time.Since(run.Header.Ended) < writtenWithin {
+			v.Refresh = 2
+		}
+	}
 	if p.Tasks != nil {
 		if t, err := p.Tasks.OfRun(run.Header.ID); err == nil {
 			data.Task, data.Stops = &t, !t.State.Ended() && t.State != task.Stopping
-			data.Events += "&task=" + url.QueryEscape(t.ID)
+			if data.Running {
+				data.Events += "&task=" + url.QueryEscape(t.ID)
+			}
 		}
 	}
-	p.show(w, r, http.StatusOK, "running", view{Title: string(run.Header.Kind) + " is running", Live: true, Refresh: 3, Data: data})
+	v.Data = data
+	p.show(w, r, http.StatusOK, "running", v)
 }
 
 // of fills in how a run is now.
