@@ -28,7 +28,7 @@ const (
 	Confirmed State = "confirmed" // kept
 	Reverted  State = "reverted"  // every value that was still ours is back
 	Lost      State = "lost"      // someone else changed a value: left alone
-	// Unreadable is in the answer of List only: the journal cannot be read.
+	// Unreadable is in the answers of List and Journals only: the journal cannot be read.
 	// Only the set's ID and Created, which its name contains, are known then.
 	Unreadable State = "unreadable"
 )
@@ -54,7 +54,8 @@ type Set struct {
 	// Booted: it is kept, and the host was booted since. In the answer of List only.
 	Booted bool `json:"booted,omitempty"`
 	// Trouble is why the set cannot be read, or is due and cannot be reverted, or
-	// has no watchdog, and what to do. In the answer of List only.
+	// has no watchdog, and what to do. In the answer of List only; that it cannot be
+	// read, in that of Journals too.
 	Trouble string `json:"trouble,omitempty"`
 }
 

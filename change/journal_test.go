@@ -178,3 +178,40 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Who only looks at the journals changes nothing: a set that is overdue stays for those
+// who put back, a damaged one is told, and where there are none no folder is made.
+func TestJournalsAreOnlyRead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "changes")
+	m, err := NewManager(dir, nil)
+	must(t, err)
+	if sets, err := m.Journals(); len(sets) != 0 || err != nil {
+		t.Errorf("before there are any: %v, %v", sets, err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("looking made the folder: %v", err)
+	}
+	must(t, os.MkdirAll(dir, 0o755))
+	overdue := journalled()
+	overdue.State = Live
+	text, err := encode(overdue)
+	must(t, err)
+	must(t, os.WriteFile(journalPath(dir, overdue.ID), text, 0o600))
+	must(t, os.WriteFile(journalPath(dir, "20261121-120000-a1b2c3"), []byte("{"), 0o600))
+	sets, err := m.Journals()
+	must(t, err)
+	if len(sets) != 2 || sets[1].State != Unreadable && sets[0].State != Unreadable {
+		t.Fatalf("%+v", sets)
+	}
+	for _, set := range sets {
+		if set.State == Unreadable && (set.Trouble == "" || set.Created.Day() != 21) {
+			t.Errorf("the damaged one is %+v", set)
+		}
+		if diff := cmp.Diff(overdue, &set); set.State != Unreadable && diff != "" {
+			t.Errorf("(-kept +listed):\n%s", diff)
+		}
+	}
+	if left, err := os.ReadFile(journalPath(dir, overdue.ID)); err != nil || !bytes.Equal(left, text) {
+		t.Errorf("the journal is another one: %v", err)
+	}
+}

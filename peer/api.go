@@ -108,7 +108,12 @@ func (s *Server) helloAPI(api huma.API) {
 func (s *Server) transferAPI(api huma.API) {
 	create := s.operation(http.MethodPost, "/v1/transfers", "create-transfer", "Make place for a transfer")
 	create.DefaultStatus = http.StatusCreated
-	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (*output[admission], error) {
+	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (made *output[admission], err error) {
+		defer func() {
+			if err != nil {
+				s.tally.refused(ofFullbore)
+			}
+		}()
 		caller := callerOf(ctx)
 		if err := in.Body.Check(); err != nil {
 			return nil, problem(ErrLimit, "%s", err)

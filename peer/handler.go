@@ -22,6 +22,10 @@ func (s *Server) handler(tests http.Handler) http.Handler {
 		writeProblem(w, problem(ErrGone, "there is no %s %s here: /v1/openapi.json has what there is", r.Method, oneLine(r.URL.Path)))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.metrics != nil && r.URL.Path == MetricsPath {
+			s.serveMetrics(w, r)
+			return
+		}
 		if s.forPage(r) {
 			s.showPage(w, r)
 			return
@@ -52,7 +56,7 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 		return caller{}, problem(ErrRefused, "request from the address %q", r.RemoteAddr)
 	}
 	who := caller{from: from}
-	bearer, sent := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	bearer, sent := bearerOf(r)
 	who.authorised = sent && s.secret.accepts(bearer)
 	if who.authorised {
 		return who, nil
@@ -64,6 +68,11 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 		return who, problem(ErrToken, "this far end does not know that token: use the one `fullbore serve` prints there")
 	}
 	return who, nil
+}
+
+// bearerOf is the secret that a request carries.
+func bearerOf(r *http.Request) (bearer string, sent bool) {
+	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 func remoteOfRequest(r *http.Request) (netip.AddrPort, error) {

@@ -25,6 +25,7 @@ import (
 // secret that a token carries.
 type Identity struct {
 	key         *ecdsa.PrivateKey
+	authority   []byte // a certificate of the key for itself, which has signed the other
 	certificate tls.Certificate
 	token       token
 }
@@ -150,29 +151,46 @@ func (i *Identity) write(path string) error {
 	return os.Link(temporary.Name(), path)
 }
 
-// newIdentity signs a certificate for the key. Only the key is pinned, so the
-// certificate is made afresh at each start and never has to be renewed.
+// CertificateName is the name that the certificate of every far end is for: which one
+// it is its key tells.
+const CertificateName = "fullbore"
+
+// newIdentity signs certificates for the key. Only the key is pinned, so they are made
+// afresh at each start and never have to be renewed. The key is its own authority: a
+// program that trusts that trusts the far end after a restart too.
 func newIdentity(key *ecdsa.PrivateKey, secret [secretSize]byte) (*Identity, error) {
-	template := &x509.Certificate{
+	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "fullbore far end"},
 		NotBefore:    time.Now().Add(-24 * time.Hour), // clocks differ
 		NotAfter:     time.Now().AddDate(10, 0, 0),
+		KeyUsage:     x509.KeyUsageCertSign,
+		IsCA:         true, BasicConstraintsValid: true,
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2),
+		Subject:      pkix.Name{CommonName: CertificateName},
+		NotBefore:    authority.NotBefore,
+		NotAfter:     authority.NotAfter,
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:     []string{"fullbore"},
+		DNSNames:     []string{CertificateName},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, fmt.Errorf("sign certificate: %w", err)
+	var made [2][]byte
+	for i, c := range []*x509.Certificate{authority, template} {
+		var err error
+		if made[i], err = x509.CreateCertificate(rand.Reader, c, authority, key.Public(), key); err != nil {
+			return nil, fmt.Errorf("sign certificate: %w", err)
+		}
 	}
-	leaf, err := x509.ParseCertificate(der)
+	leaf, err := x509.ParseCertificate(made[1])
 	if err != nil {
 		return nil, fmt.Errorf("sign certificate: %w", err)
 	}
 	return &Identity{
 		key:         key,
-		certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf},
+		authority:   made[0],
+		certificate: tls.Certificate{Certificate: made[1:], PrivateKey: key, Leaf: leaf},
 		token:       token{secret: secret, pin: pinOf(leaf)},
 	}, nil
 }

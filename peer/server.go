@@ -43,6 +43,7 @@ type Config struct {
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
 	NDT7     NDT7                                       // what differs for ndt7's
 	Page     http.Handler                               // what browsers are shown: all over TLS that is not of the control API; nil: nothing
+	Metrics  http.Handler                               // what is at MetricsPath, over TLS, for who has the token or [Identity.MetricsSecret]; nil: nothing
 	Log      *slog.Logger                               // nil: silent
 }
 
@@ -50,6 +51,7 @@ type Config struct {
 type Server struct {
 	identity  *Identity
 	secret    secretHash
+	metrics   *metricsGate
 	public    Limits
 	token     Limits
 	facts     func(context.Context) (*host.Facts, error)
@@ -60,6 +62,7 @@ type Server struct {
 	ndt7      NDT7
 	page      http.Handler
 	places    *places
+	tally     *tally
 	transfers *transfers
 	pace      *pace
 	name      string
@@ -82,6 +85,9 @@ func newServer(c Config, patience timing) (*Server, error) {
 		}
 	}
 	s.secret = hashSecret(s.identity.token.secret)
+	if c.Metrics != nil {
+		s.metrics = &metricsGate{secret: hashSecret(s.identity.metricsSecret()), handler: c.Metrics}
+	}
 	if s.public == (Limits{}) {
 		s.public = PublicLimits()
 	}
@@ -97,8 +103,8 @@ func newServer(c Config, patience timing) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.places = newPlaces()
-	s.transfers = newTransfers(s.log, patience, s.places)
+	s.places, s.tally = newPlaces(), newTally()
+	s.transfers = newTransfers(s.log, patience, s.places, s.tally)
 	s.pace = newPace(20, 200)
 	s.iperf3 = s.newIPerf3(c.IPerf3)
 	s.name, _ = os.Hostname() // a host without a name is still a far end

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/peer/iperf3"
 )
 
@@ -21,6 +22,7 @@ func (s *Server) newIPerf3(c IPerf3) *iperf3.Server {
 	return iperf3.NewServer(iperf3.ServerConfig{
 		Limits: iperf3.ServerLimits{Time: limits.Transfer, Streams: limits.Streams},
 		Enter:  func(who netip.Addr) (iperf3.Place, error) { return s.enterIPerf3(who, limits) },
+		Ended:  s.endedIPerf3,
 		Users:  c.Users, JSON: c.JSON, Within: s.patience.attach, Log: s.log,
 	})
 }
@@ -31,14 +33,25 @@ func (s *Server) newIPerf3(c IPerf3) *iperf3.Server {
 // keep all others out with connections that never log in.
 func (s *Server) enterIPerf3(who netip.Addr, limits Limits) (iperf3.Place, error) {
 	if !s.pace.allow(who, time.Now()) { // whoever wants could fill the log
+		s.tally.refused(ofIPerf3)
 		return nil, problem(ErrBusy, "too many connections from %v", client(who))
 	}
 	place, err := s.places.take(who, limits.Transfers, s.public.each(), limits.Transfer)
 	if err != nil {
+		s.tally.refused(ofIPerf3)
 		s.log.Info("iperf3 client asked to try again later", "client", who, "err", err)
 		return nil, err
 	}
 	return place, nil
+}
+
+// endedIPerf3 counts a test that had a place.
+func (s *Server) endedIPerf3(own *bulk.End, err error) {
+	if own == nil {
+		s.tally.refused(ofIPerf3)
+		return
+	}
+	s.tally.ended(ofIPerf3, own.Streams, err != nil)
 }
 
 // serveIPerf3 takes a connection of an iperf3 client.

@@ -27,6 +27,7 @@ type transfers struct {
 	log      *slog.Logger
 	patience timing
 	places   *places
+	tally    *tally
 
 	mu      sync.Mutex
 	known   map[string]*transfer // by id
@@ -35,8 +36,8 @@ type transfers struct {
 	busy    sync.WaitGroup
 }
 
-func newTransfers(log *slog.Logger, patience timing, places *places) *transfers {
-	return &transfers{log: log, patience: patience, places: places, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
+func newTransfers(log *slog.Logger, patience timing, places *places, tally *tally) *transfers {
+	return &transfers{log: log, patience: patience, places: places, tally: tally, known: map[string]*transfer{}, waiting: map[string]*transfer{}}
 }
 
 // create makes place for a transfer, or says how long it takes until there is
@@ -54,6 +55,8 @@ func (ts *transfers) create(ctx context.Context, spec bulk.Spec, client netip.Ad
 	ts.busy.Go(func() {
 		t.run(ctx)
 		ts.finish(t)
+		end := t.result()
+		ts.tally.ended(ofFullbore, end.Streams, end.Error != "")
 		place.Leave()
 		close(t.done)
 		ts.report(t)

@@ -30,7 +30,8 @@ func (s *Server) newNDT7(running *sync.WaitGroup) http.Handler {
 	if foreign == 0 {
 		foreign = 1
 	}
-	tests := &ndt7.Handler{Admit: s.admitTest, Foreign: max(0, foreign), Longest: s.public.Transfer, Done: s.reportTest}
+	tests := &ndt7.Handler{Admit: s.admitTest, Foreign: max(0, foreign), Longest: s.public.Transfer, Done: s.reportTest,
+		Refused: func(error) { s.tally.refused(ofNDT7) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
 		defer running.Done()
@@ -54,6 +55,7 @@ func (s *Server) admitTest(r *http.Request) (release func(), err error) {
 
 // reportTest logs one line a test, as transfers do.
 func (s *Server) reportTest(t ndt7.Served) {
+	s.tally.ended(ofNDT7, []bulk.Stream{{Sender: t.Direction == bulk.Reverse, Bytes: t.Bytes}}, t.Err != nil)
 	attributes := []any{"client", t.Client, "took", t.Elapsed.Round(time.Millisecond)}
 	if t.Origin != "" {
 		attributes = append(attributes, "page", oneLine(t.Origin))

@@ -124,6 +124,20 @@ func benchmark(b *testing.B, place string) {
 		}
 		return err
 	})
+	again("the last of each path", func(s *Store) error {
+		last, all, err := s.Latest(b.Context(), 1000)
+		if err == nil && (len(last) != 70 || !all) {
+			return fmt.Errorf("%d, all: %v", len(last), all)
+		}
+		return err
+	})
+	again("count", func(s *Store) error {
+		n, err := s.Count(b.Context())
+		if err == nil && n != runsOfBench {
+			return fmt.Errorf("%d", n)
+		}
+		return err
+	})
 	again("find and load a run", func(s *Store) error {
 		id, err := s.Find(b.Context(), withSamples[24:])
 		if err != nil {

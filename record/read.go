@@ -254,18 +254,24 @@ func (r *Run) stream(row series) *bulk.Stream {
 // largestPart of a run, unpacked: the document of 256 streams is some 50 MB.
 const largestPart = 256 << 20
 
+// errTooLarge says that a part of a run is larger than it may be.
+var errTooLarge = errors.New("it is too large")
+
 // expand reads compressed JSON.
-func expand(data []byte, into any) error {
+func expand(data []byte, into any) error { return expandUpTo(largestPart, data, into) }
+
+// expandUpTo reads compressed JSON that has at most so many bytes.
+func expandUpTo(most int64, data []byte, into any) error {
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(zip, largestPart+1))
+	text, err := io.ReadAll(io.LimitReader(zip, most+1))
 	if err != nil {
 		return err
 	}
-	if len(text) > largestPart {
-		return fmt.Errorf("more than %d MB", largestPart>>20)
+	if int64(len(text)) > most {
+		return fmt.Errorf("%w: more than %d bytes", errTooLarge, most)
 	}
 	return json.Unmarshal(text, into)
 }

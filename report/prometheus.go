@@ -3,11 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/exposition"
 	"github.com/fullbore/fullbore/peer/iperf3/document"
 )
 
@@ -23,20 +22,21 @@ func Prometheus(w io.Writer, r document.Record) error {
 	if r.Result == nil {
 		r.Result = &bulk.Result{Spec: bulk.Spec{Direction: bulk.Forward}}
 	}
-	m := &metrics{prefix: "fullbore_transfer_", target: []string{"target", r.Host, "protocol", "tcp"}}
+	protocol := "tcp"
 	if r.Result.Spec.Protocol == bulk.UDP {
-		m.target[3] = "udp"
+		protocol = "udp"
 	}
+	m := exposition.New("fullbore_transfer_", "target", r.Host, "protocol", protocol)
 	success := 1.0
 	if r.Failed != nil {
 		success = 0
 	}
-	m.gauge("success", "Whether the transfer did what was asked: 1, or 0.", success)
+	m.Gauge("success", "Whether the transfer did what was asked: 1, or 0.", success)
 	if !r.Began.IsZero() {
-		m.gauge("start_timestamp_seconds", "When the transfer began.", float64(r.Began.UnixMilli())/1000)
+		m.Gauge("start_timestamp_seconds", "When the transfer began.", float64(r.Began.UnixMilli())/1000)
 	}
 	for _, d := range r.Result.Spec.Directions() {
-		m.way(r.Result, d)
+		metricsOfWay(m, r.Result, d)
 	}
 	for _, end := range []struct {
 		name string
@@ -44,24 +44,24 @@ func Prometheus(w io.Writer, r document.Record) error {
 	}{{"client", r.Result.Client.CPU}, {"server", r.Result.Server.CPU}} {
 		if end.cpu.Elapsed > 0 {
 			help := "Processor time of fullbore's process, or its peer's."
-			m.gauge("cpu_seconds", help, end.cpu.User.Seconds(), "end", end.name, "mode", "user")
-			m.gauge("cpu_seconds", help, end.cpu.System.Seconds(), "end", end.name, "mode", "system")
+			m.Gauge("cpu_seconds", help, end.cpu.User.Seconds(), "end", end.name, "mode", "user")
+			m.Gauge("cpu_seconds", help, end.cpu.System.Seconds(), "end", end.name, "mode", "system")
 		}
 	}
-	if _, err := io.WriteString(w, m.text()); err != nil {
+	if _, err := io.WriteString(w, m.String()); err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 	return nil
 }
 
-// way are the gauges of one direction.
-func (m *metrics) way(r *bulk.Result, d bulk.Direction) {
+// metricsOfWay adds the gauges of one direction.
+func metricsOfWay(m *exposition.Text, r *bulk.Result, d bulk.Direction) {
 	streams, sum := document.Totals(r, d)
 	if len(streams) == 0 {
 		return
 	}
 	gauge := func(name, help string, v float64, labels ...string) {
-		m.gauge(name, help, v, append([]string{"direction", string(d)}, labels...)...)
+		m.Gauge(name, help, v, append([]string{"direction", string(d)}, labels...)...)
 	}
 	gauge("streams", "Connections or flows that carried the transfer.", float64(len(streams)))
 	for _, half := range []struct {
@@ -100,57 +100,4 @@ func (m *metrics) way(r *bulk.Result, d bulk.Direction) {
 			gauge("lost_ratio", "Share of the datagrams that did not arrive, 0 to 1.", document.LostPercent(sum.Lost, sum.Received.Packets)/100)
 		}
 	}
-}
-
-// metrics are families in the order of their first sample: all samples of one
-// must be together.
-type metrics struct {
-	prefix   string   // of all names
-	target   []string // labels of all, name and value
-	families []*family
-}
-
-type family struct {
-	name, help string
-	samples    []string
-}
-
-// gauge adds a sample with the labels of the target and more.
-func (m *metrics) gauge(name, help string, v float64, labels ...string) {
-	name = m.prefix + name
-	var f *family
-	for _, known := range m.families {
-		if known.name == name {
-			f = known
-		}
-	}
-	if f == nil {
-		f = &family{name: name, help: help}
-		m.families = append(m.families, f)
-	}
-	all := append(append([]string{}, m.target...), labels...)
-	var pairs []string
-	for i := 0; i < len(all); i += 2 {
-		pairs = append(pairs, all[i]+`="`+labelValue(all[i+1])+`"`)
-	}
-	if len(pairs) > 0 {
-		name += "{" + strings.Join(pairs, ",") + "}"
-	}
-	f.samples = append(f.samples, name+" "+strconv.FormatFloat(v, 'g', -1, 64))
-}
-
-func (m *metrics) text() string {
-	var out strings.Builder
-	for _, f := range m.families {
-		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n", f.name, f.help, f.name)
-		for _, sample := range f.samples {
-			out.WriteString(sample + "\n")
-		}
-	}
-	return out.String()
-}
-
-// labelValue writes a value as the text format wants it.
-func labelValue(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(text, "\ufffd"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/fullbore/fullbore/exposition"
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/report"
 )
@@ -74,6 +75,6 @@ func (e *Exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no rates are known yet: ask again in a moment", http.StatusServiceUnavailable)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Content-Type", exposition.ContentType)
 	_, _ = w.Write(*text) // who asked may be gone
 }

@@ -30,17 +30,17 @@ func (p *Page) hosts(w http.ResponseWriter, r *http.Request) {
 		v.Trouble = p.noRecord(err)
 	}
 	data.More, data.Own = len(data.Hosts) == mostPaths, p.Host
-	data.Sets, data.Wrong = p.pending(r)
+	data.Sets, data.Wrong = p.pending()
 	v.Data = data
 	p.show(w, r, http.StatusOK, "hosts", v)
 }
 
 // pending are the change sets of this host that are not reverted.
-func (p *Page) pending(r *http.Request) (sets []change.Set, wrong string) {
+func (p *Page) pending() (sets []change.Set, wrong string) {
 	if p.Changes == nil {
 		return nil, ""
 	}
-	all, err := p.Changes(r.Context())
+	all, err := p.Changes()
 	if err != nil {
 		return nil, line(err.Error())
 	}
@@ -90,7 +90,7 @@ func (p *Page) host(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if page.Own {
-		page.Sets, page.Wrong = p.pending(r)
+		page.Sets, page.Wrong = p.pending()
 	}
 	v.Data = page
 	p.show(w, r, http.StatusOK, "host", v)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -22,7 +21,7 @@ import (
 
 // aChange is a change set of this host that still reverts by itself.
 func aChange(c *Config, _ *AccessOptions) {
-	c.Changes = func(context.Context) ([]change.Set, error) {
+	c.Changes = func() ([]change.Set, error) {
 		return []change.Set{
 			{ID: "20261120-093214-f03da3", State: change.Live, Reason: "tune to nas2", Created: began, Deadline: began.Add(time.Hour), Values: []change.Value{{Tunable: "net.ipv4.tcp_rmem", Old: "4096 65536 87380", New: "4096 65536 67108864"}}},
 			{ID: "20261119-093214-000001", State: change.Reverted, Reason: "gone"},

@@ -25,14 +25,14 @@ import (
 
 // Config is what a page is made of.
 type Config struct {
-	Place   string                                      // where runs are kept, as record.Place gives it
-	Access  *Access                                     // who may
-	Hub     *live.Hub                                   // what is live
-	Tasks   *task.Tasks                                 // what is started here; nil: nothing can be
-	Changes func(context.Context) ([]change.Set, error) // of this host; nil: they are not shown
-	Host    string                                      // this host's name
-	Metrics http.Handler                                // for /metrics; nil: none
-	Log     *slog.Logger                                // nil: silent
+	Place   string                       // where runs are kept, as record.Place gives it
+	Access  *Access                      // who may
+	Hub     *live.Hub                    // what is live
+	Tasks   *task.Tasks                  // what is started here; nil: nothing can be
+	Changes func() ([]change.Set, error) // journals of this host; nil: they are not shown
+	Host    string                       // this host's name
+	Metrics http.Handler                 // for /metrics; nil: none
+	Log     *slog.Logger                 // nil: silent
 }
 
 // Page is an http.Handler.

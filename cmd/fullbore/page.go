@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/metrics"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/web"
 	"github.com/fullbore/fullbore/web/live"
@@ -108,10 +109,14 @@ func named(at *net.TCPAddr) string {
 // pages is the page with what goes on behind it.
 type pages struct {
 	*web.Page
-	access *web.Access
-	hub    *live.Hub
-	tasks  *task.Tasks
+	access  *web.Access
+	hub     *live.Hub
+	tasks   *task.Tasks
+	numbers *metrics.Metrics
 }
+
+// Close frees what the page has open.
+func (p *pages) Close() error { return errors.Join(p.Page.Close(), p.numbers.Close()) }
 
 // startPages makes the page of this host's record, with what can be started from it.
 func startPages(app *app, options web.AccessOptions) (*pages, error) {
@@ -128,15 +133,17 @@ func startPages(app *app, options web.AccessOptions) (*pages, error) {
 		Gone:    func(id string) { p.hub.Forget(live.OfTask(id)) },
 	})
 	name, _ := os.Hostname() // a host without one has no page of its own
+	p.numbers = metrics.New(metrics.ThisHost(log))
 	p.Page = web.New(web.Config{
 		Place: place, Access: p.access, Hub: p.hub, Tasks: p.tasks, Host: name, Log: log,
-		Changes: func(ctx context.Context) ([]change.Set, error) {
+		Changes: func() ([]change.Set, error) {
 			manager, err := localChanges()
 			if err != nil {
 				return nil, err
 			}
-			return manager.List(ctx)
+			return manager.Journals()
 		},
+		Metrics: p.numbers,
 	})
 	return p, nil
 }

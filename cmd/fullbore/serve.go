@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/printable"
 )
 
 type serveCmd struct {
@@ -18,6 +19,7 @@ type serveCmd struct {
 	AllowLinkChanges bool     `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
 	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
 	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
 	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too, which may change this host's tunables (docs/page.md)."`
 	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
 	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
@@ -34,8 +36,9 @@ type serveDocument struct {
 	Schema  string `json:"schema"` // "fullbore/serve/1"
 	Listen  string `json:"listen"` // address:port, TCP and UDP
 	Token   string `json:"token"`
-	Changes bool   `json:"changes"`        // allowed with the token
-	Page    string `json:"page,omitempty"` // its address, with the secret that works once
+	Changes bool   `json:"changes"`           // allowed with the token
+	Metrics string `json:"metrics,omitempty"` // address of the metrics, if there are any
+	Page    string `json:"page,omitempty"`    // its address, with the secret that works once
 }
 
 func (c *serveCmd) Run(app *app) error {
@@ -77,7 +80,16 @@ func (c *serveCmd) Run(app *app) error {
 		config.Page = shown.pages
 		defer shown.end()
 	}
-	server, err := peer.NewServer(config)
+	var server *peer.Server // before it is there nobody asks
+	if c.Metrics != "" {
+		numbers, err := c.metricsFor(identity, log, func() peer.Activity { return server.Activity() })
+		if err != nil {
+			return err
+		}
+		defer func() { _ = numbers.Close() }() // the process ends
+		config.Metrics = numbers
+	}
+	server, err = peer.NewServer(config)
 	if err != nil {
 		return err
 	}
@@ -114,7 +126,7 @@ func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges 
 func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Page: page,
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
@@ -125,7 +137,11 @@ func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 	if c.IPerf3.authorises() {
 		who = "Anyone may measure, also with an ndt7 client; with iperf3, users may."
 	}
-	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n", at, who, token, may)
+	where := ""
+	if url := c.metricsURL(at); url != "" {
+		where = fmt.Sprintf("Metrics: %s\n  for Prometheus with %s and %s of %s.\n", url, credentialsFile, certificateFile, printable.Line(c.Metrics))
+	}
+	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n%s", at, who, token, may, where)
 	if err == nil && page != "" {
 		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start runs from here, which may change this host's tunables; so does the token.\n", page)
 	}

@@ -7,14 +7,18 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fullbore/fullbore/peer"
 )
 
 // serving starts a far end and gives its port.
@@ -74,5 +78,51 @@ func TestIntegrationServeInPlaceOfIPerf3(t *testing.T) {
 		if out, _ := client.Output(); !regexp.MustCompile(test.says).Match(out) {
 			t.Errorf("iperf3 %s does not say %q:\n%s", test.options, test.says, out)
 		}
+	}
+}
+
+// What Prometheus needs lies in the folder of --metrics, for its owner only, and is
+// replaced at the next start; a folder that cannot be written to is said at once.
+func TestServeMetricsFiles(t *testing.T) {
+	identity, err := peer.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "new", "metrics")
+	c := &serveCmd{Metrics: dir}
+	for range 2 {
+		numbers, err := c.metricsFor(identity, slog.New(slog.DiscardHandler), func() peer.Activity { return peer.Activity{} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := numbers.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]string{credentialsFile: identity.MetricsSecret() + "\n", certificateFile: string(identity.Certificate())} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+	var out strings.Builder
+	at := &net.TCPAddr{IP: net.IPv4(198, 18, 0, 1), Port: 5201}
+	if err := c.announce(&app{stdout: &checkedWriter{Writer: &out}}, at, "fb1-x-y", ""); err != nil || !strings.Contains(out.String(), "Metrics: https://198.18.0.1:5201/metrics\n") {
+		t.Errorf("it says %s, %v", &out, err)
+	}
+
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := fullbore(t, "serve", "--ephemeral", "--port", "0", "--metrics", file)
+	if code != exitFailed || !strings.Contains(stderr, "write what Prometheus needs") || !strings.Contains(stderr, "takes a folder") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/fullbore/fullbore/bulk"
 )
 
 // ServerLimits bound what clients may ask of a server.
@@ -29,6 +31,7 @@ type ServerConfig struct {
 	Users  *Users                                 // who may test; nil: anyone
 	JSON   bool                                   // --get-server-output is answered with JSON, as by iperf3 -s -J, not with text
 	Within time.Duration                          // a client sends its parameters, and then begins to open its streams; 0: 10 s
+	Ended  func(own *bulk.End, err error)         // called when a test is over, with what this end moved; nil own: it was refused before it began; may be nil
 	Log    *slog.Logger                           // nil: silent
 }
 
@@ -123,6 +126,7 @@ func (s *Server) test(ctx context.Context, t *session) {
 	}
 	err = t.within(ctx, place)
 	t.report(err)
+	t.tell(err)
 	t.part(ctx, err)
 }
 

@@ -50,6 +50,17 @@ func (t *session) understood(n Number) Number {
 	return n
 }
 
+// tell passes on how the test ended.
+func (t *session) tell(err error) {
+	switch {
+	case t.Ended == nil:
+	case t.record.Result == nil:
+		t.Ended(nil, err)
+	default:
+		t.Ended(&t.record.Result.Server, err)
+	}
+}
+
 // report logs one line a test: who, what, goodput.
 func (t *session) report(err error) {
 	result := t.record.Result

@@ -31,6 +31,9 @@ type Handler struct {
 	Foreign int
 	// Longest bounds a test to less than ten seconds; 0: it does not.
 	Longest time.Duration
+	// Refused is told of each test that did not begin as there was no place for it, or
+	// none for the page that asked. nil: nobody is.
+	Refused func(error)
 	// Done gets the outcome of each test. nil: it is not reported.
 	Done func(Served)
 
@@ -97,6 +100,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	release, err := h.admit(r)
 	if err != nil {
+		if h.Refused != nil {
+			h.Refused(err)
+		}
 		var busy *Busy
 		if errors.As(err, &busy) && busy.After > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(busy.After.Seconds())+1))
