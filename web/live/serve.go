@@ -127,7 +127,8 @@ func (h *Hub) join(a asked) (*reader, error) {
 	for _, topic := range a.topics {
 		h.watched[topic]++
 	}
-	h.wake() // those that feed a topic
+	close(h.joined)
+	h.joined = make(chan struct{})
 	return &reader{hub: h, asked: a, seen: map[Topic]uint64{}}, nil
 }
 
