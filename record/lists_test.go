@@ -126,3 +126,24 @@ func TestPathsAndHosts(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkLists: what a page lists, in a store of many runs.
+func BenchmarkLists(b *testing.B) {
+	s := filled(b, b.TempDir()+"/record.db")
+	for name, list := range map[string]func() (int, error){
+		"paths": func() (int, error) { all, err := s.Paths(b.Context(), 200); return len(all), err },
+		"hosts": func() (int, error) { all, err := s.Hosts(b.Context(), 200); return len(all), err },
+		"a page of runs": func() (int, error) {
+			all, err := s.List(b.Context(), Filter{Most: 51, After: Mark{time.Now().AddDate(-1, 0, 0), NewID()}})
+			return len(all), err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if n, err := list(); err != nil || n < 50 {
+					b.Fatal(n, err)
+				}
+			}
+		})
+	}
+}

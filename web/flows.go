@@ -105,7 +105,7 @@ func flowsOf(s *flow.Snapshot) Flows {
 	for i := range shown {
 		sum += shown[i].Goodput
 	}
-	f.Says = fmt.Sprintf("%s that move data, %v in all; %s in all.", plural(len(shown), "flow"), sum, plural(len(s.Flows), "flow"))
+	f.Says = fmt.Sprintf("%d of %s move data, %v in all.", len(shown), plural(len(s.Flows), "flow"), sum)
 	for _, note := range s.Notes {
 		f.Notes = append(f.Notes, line(note))
 	}

@@ -110,12 +110,27 @@ func longestRTT(p *record.Progress) (longest float64) {
 // mostLines is how many streams the live figure tells apart; of more, the sum is all.
 const mostLines = 5
 
+// betweenPoints of a transfer is less time: some four come a second.
+const betweenPoints = 1500 * time.Millisecond
+
+func pointers[T any](all []T) (p []*T) {
+	for i := range all {
+		p = append(p, &all[i])
+	}
+	return p
+}
+
 // drawLive is the picture that the script moves on.
 func drawLive(points []record.Progress) figure.Figure {
 	sum, rtt := figure.Series{Name: "goodput", Look: figure.Stairs}, figure.Series{Name: "round trip"}
 	var streams []figure.Series
 	for i := range points {
 		at := points[i].At.Seconds()
+		if i > 0 && points[i].At-points[i-1].At > betweenPoints { // no transfer ran meanwhile
+			for _, line := range append([]*figure.Series{&sum, &rtt}, pointers(streams)...) {
+				line.Points = append(line.Points, figure.Point{X: at, Y: gap})
+			}
+		}
 		sum.Points = append(sum.Points, figure.Point{X: at, Y: float64(points[i].Sends + points[i].Receives)})
 		y := gap
 		if longest := longestRTT(&points[i]); longest > 0 {

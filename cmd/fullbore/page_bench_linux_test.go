@@ -41,10 +41,10 @@ func BenchmarkLivePages(b *testing.B) {
 	}{
 		{"loopback", func(b *testing.B) task.Request {
 			at, token := benchFarEnd(b)
-			return task.Request{Verb: task.Test, Host: at, Token: token, Seconds: 3}
+			return task.Request{Verb: task.Test, Host: at, Token: token, Seconds: 5}
 		}},
 		{"lab", func(*testing.B) task.Request {
-			return task.Request{Verb: task.Test, Scenario: "gigaswift", Seconds: 3}
+			return task.Request{Verb: task.Test, Scenario: "gigaswift", Seconds: 5}
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -55,14 +55,17 @@ func BenchmarkLivePages(b *testing.B) {
 				var alone, watched, used []float64
 				for range livePairs {
 					for _, pages := range rand.Perm(2) {
-						before := processorTime()
-						goodput := p.run(request, pages*livePages)
+						goodput, cpus := p.run(request, pages*livePages)
 						if pages == 0 {
 							alone = append(alone, goodput)
 							continue
 						}
+<<<<<<< HEAD
 						watched = append(watched, goodput)
 						used = append(used, (processorTime()-before).Seconds()/float64(request.Seconds))
+=======
+						watched, used = append(watched, goodput), append(used, cpus)
+>>>>>>> w4-live
 					}
 				}
 				ratio := stat.PairedAt(0.95, alone, watched)
@@ -108,14 +111,16 @@ type benchPage struct {
 	tasks *task.Tasks
 	hub   *live.Hub
 	url   string
+	after string // what the run before had sent
 }
 
 func newBenchPage(b *testing.B) *benchPage {
 	b.Helper()
 	p := &benchPage{b: b, hub: live.NewHub()}
 	p.tasks = task.New(task.Options{
-		Program: self(b), Env: []string{"FULLBORE_STATE=" + b.TempDir()}, Observe: p.hub.Observer,
-		Changed: func(x task.Task) { p.hub.Publish(live.OfTask(x.ID), x) },
+		Program: self(b), Env: []string{"FULLBORE_STATE=" + b.TempDir()},
+		Observe: func(string) func(string, record.Message) { return p.hub.Observer(benchTask) },
+		Changed: func(x task.Task) { p.hub.Publish(live.OfTask(benchTask), x) },
 	})
 	server := httptest.NewServer(p.hub)
 	p.url = server.URL
@@ -127,43 +132,53 @@ func newBenchPage(b *testing.B) *benchPage {
 	return p
 }
 
-// run runs a test that so many pages watch, and gives its goodput.
-func (p *benchPage) run(r task.Request, pages int) float64 {
+// benchTask is the name that all tasks have here, so that pages are open before one starts.
+const benchTask = "bench"
+
+// run runs a test that so many pages watch which are open already, and gives its
+// goodput, and the CPUs that the page and its readers used meanwhile.
+func (p *benchPage) run(r task.Request, pages int) (goodput, cpus float64) {
 	p.b.Helper()
-	x, err := p.tasks.Start(r)
-	if err != nil {
-		p.b.Fatal(err)
-	}
 	ctx, leave := context.WithCancel(p.b.Context())
-	var readers sync.WaitGroup
+	defer leave()
+	var opened, readers sync.WaitGroup
 	var points atomic.Int64
+	opened.Add(pages)
+	after := p.after
 	for range pages {
-		readers.Go(func() { p.read(ctx, x.ID, &points) })
+		readers.Go(func() { p.read(ctx, after, opened.Done, &points) })
 	}
-	x, err = p.tasks.Wait(p.b.Context(), x.ID)
+	opened.Wait()
+	before := processorTime()
+	x, err := p.tasks.Start(r)
+	if err == nil {
+		x, err = p.tasks.Wait(p.b.Context(), x.ID)
+	}
 	if err != nil || x.State != task.Done {
 		p.b.Fatalf("%+v, %v", x, err)
 	}
+	readers.Wait()
+	cpus = (processorTime() - before).Seconds() / time.Since(x.Began).Seconds()
 	run, ok := p.hub.Run(x.Run)
 	if !ok || run.Header.State != record.Done {
 		p.b.Fatalf("%+v", run.Header)
 	}
-	readers.Wait()
-	leave()
+	p.after = run.Cursor
 	if want := int64(pages * len(run.Points)); points.Load() != want || len(run.Points) < 2*r.Seconds {
 		p.b.Fatalf("%d points came to %d pages, want %d", points.Load(), pages, want)
 	}
-	return float64(run.Header.Goodput)
+	return float64(run.Header.Goodput), cpus
 }
 
 // read is a page: it reads until the run has ended.
-func (p *benchPage) read(ctx context.Context, id string, points *atomic.Int64) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s?task=%s&runs", p.url, id), nil)
+func (p *benchPage) read(ctx context.Context, after string, opened func(), points *atomic.Int64) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s?task=%s&runs&after=%s", p.url, benchTask, after), nil)
 	if err != nil {
 		p.b.Error(err)
 		return
 	}
 	response, err := http.DefaultClient.Do(request)
+	opened()
 	if err != nil {
 		p.b.Error(err)
 		return

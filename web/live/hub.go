@@ -74,7 +74,8 @@ type Hub struct {
 
 	mu       sync.Mutex
 	last     uint64        // number of the latest entry
-	changed  chan struct{} // closed at the next entry, or change of who watches
+	changed  chan struct{} // closed at the next entry
+	joined   chan struct{} // closed when the next browser comes
 	runs     map[string]*run
 	order    []string // of the runs, as they began
 	latest   map[Topic]entry
@@ -94,7 +95,7 @@ type (
 func NewHub() *Hub {
 	return &Hub{
 		epoch: rand.Text()[:8], bounds: bounds{MostPoints, MostSteps, MostReaders, batch}, times: times{heartbeat, writeWithin, pace},
-		changed: make(chan struct{}), finished: make(chan struct{}),
+		changed: make(chan struct{}), joined: make(chan struct{}), finished: make(chan struct{}),
 		runs: map[string]*run{}, latest: map[Topic]entry{}, watched: map[Topic]int{},
 	}
 }

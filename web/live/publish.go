@@ -49,15 +49,15 @@ func (h *Hub) Watched(topic Topic) bool {
 func (h *Hub) Feed(ctx context.Context, topic Topic, every time.Duration, look func(context.Context) any) {
 	for {
 		h.mu.Lock()
-		changed, anybody := h.changed, h.watched[topic] > 0
+		joined, anybody := h.joined, h.watched[topic] > 0
 		h.mu.Unlock()
 		var pause <-chan time.Time
 		if anybody {
 			h.Publish(topic, look(ctx))
-			pause, changed = time.After(every), nil
+			pause, joined = time.After(every), nil
 		}
 		select {
-		case <-changed:
+		case <-joined:
 		case <-pause:
 		case <-ctx.Done():
 			return

@@ -137,8 +137,8 @@ func (h *Hub) forget() {
 // entry encodes an event, and wakes those who wait for one.
 func (h *Hub) entry(id, kind string, data, value any) entry {
 	text, err := json.Marshal(data)
-	if err != nil {
-		panic(fmt.Errorf("encode %s: %w", kind, err)) // types of this room: only NaN or Inf could
+	if err != nil { // a figure that is no number: the page says so instead
+		text, _ = json.Marshal(map[string]string{"error": err.Error()})
 	}
 	name, _ := json.Marshal(id)
 	h.last++

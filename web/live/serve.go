@@ -35,10 +35,10 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	reader, ok := h.join(asks)
-	if !ok {
+	reader, err := h.join(asks)
+	if err != nil {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("%d pages are live already: reload this one later", h.bounds.readers), http.StatusServiceUnavailable)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	defer h.leave(reader)
@@ -113,19 +113,23 @@ func unique(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// join counts a browser in; false: there are too many.
-func (h *Hub) join(a asked) (*reader, bool) {
+// join counts a browser in, if there is room.
+func (h *Hub) join(a asked) (*reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.readers >= h.bounds.readers {
-		return nil, false
+	switch {
+	case h.closed:
+		return nil, errors.New("the page ends")
+	case h.readers >= h.bounds.readers:
+		return nil, fmt.Errorf("%d pages are live already: reload this one later", h.bounds.readers)
 	}
 	h.readers++
 	for _, topic := range a.topics {
 		h.watched[topic]++
 	}
-	h.wake() // those that feed a topic
-	return &reader{hub: h, asked: a, seen: map[Topic]uint64{}}, true
+	close(h.joined)
+	h.joined = make(chan struct{})
+	return &reader{hub: h, asked: a, seen: map[Topic]uint64{}}, nil
 }
 
 func (h *Hub) leave(r *reader) {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // served is a hub behind a real server.
@@ -325,6 +327,12 @@ func TestPublish(t *testing.T) {
 		if texts, _ := r.next(); len(texts) != 1 || string(texts[0]) != c.want {
 			t.Errorf("%.100q, want %q", texts, c.want)
 		}
+	}
+	h.tell("t", "r", begins("r"))
+	h.tell("t", "r", record.Message{Progress: &record.Progress{Sends: unit.Rate(math.NaN())}})
+	run, _ := h.join(asked{runs: []string{"r"}})
+	if texts, _ := run.next(); len(texts) != 2 || !strings.Contains(string(texts[1]), `data: {"run":"r","error":"json: unsupported value: NaN"}`) {
+		t.Errorf("%q", texts)
 	}
 	h.Forget(OfTask("x"))
 	late, _ := h.join(asked{topics: []Topic{OfTask("x")}})

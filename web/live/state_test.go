@@ -38,9 +38,9 @@ func TestSlowSeesTheSame(t *testing.T) {
 		h := small()
 		want := asked{runs: []string{"r1", "r2"}, topics: []Topic{Runs, Flows}}
 		join := func() *reader {
-			r, ok := h.join(asked{append([]string{}, want.runs...), nil, want.topics})
-			if !ok {
-				t.Fatal("no room")
+			r, err := h.join(asked{append([]string{}, want.runs...), nil, want.topics})
+			if err != nil {
+				t.Fatal(err)
 			}
 			return r
 		}

@@ -41,7 +41,7 @@
       root.append(svg('path', { class: part ? 'grid' : 'axis', d: `M${left} ${y}H${width}` }), word(left - 6, y + 4, part ? write(most * part) : '0', { 'text-anchor': 'end' }));
     }
     lines.forEach((line, i) => root.append(svg('path', { class: `line c${i % 6} d${i % 6}`, d: line.map(([x, y], n) =>
-      `${n ? 'L' : 'M'}${(left + (width - left) * (x - from) / Math.max(end - from, 1)).toFixed(1)} ${(top + 22 + height * (1 - y / most)).toFixed(1)}`).join('') })));
+      `${n && x - line[n - 1][0] < 1.5 ? 'L' : 'M'}${(left + (width - left) * (x - from) / Math.max(end - from, 1)).toFixed(1)} ${(top + 22 + height * (1 - y / most)).toFixed(1)}`).join('') })));
     return [from, end];
   }
   function draw() {

@@ -45,6 +45,7 @@ func childMain(args []string) int {
 	case "waits":
 		say("it changed something")
 		<-ctx.Done()
+		say("it puts that back") // whoever read this may be gone
 		if name := os.Getenv("PUT_BACK"); name != "" {
 			_ = os.WriteFile(name, []byte("put back"), 0o600)
 		}
