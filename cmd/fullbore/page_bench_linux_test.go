@@ -60,12 +60,7 @@ func BenchmarkLivePages(b *testing.B) {
 							alone = append(alone, goodput)
 							continue
 						}
-<<<<<<< HEAD
-						watched = append(watched, goodput)
-						used = append(used, (processorTime()-before).Seconds()/float64(request.Seconds))
-=======
 						watched, used = append(watched, goodput), append(used, cpus)
->>>>>>> w4-live
 					}
 				}
 				ratio := stat.PairedAt(0.95, alone, watched)
