@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy bench bench-lab mutants
+.PHONY: build test tunings golden accuracy bench bench-lab bench-page mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -21,6 +21,9 @@ accuracy: ## how often diagnose is right, on 104 scenarios whose cause is known 
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
 	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire
 	go test -run '^$$' -bench Tune -benchtime 1x -timeout 30m ./cmd/fullbore
+
+bench-page: ## what 200 live pages take from the test beside them (docs/page.md); on an idle machine
+	go test -run '^$$' -bench LivePages -benchtime 1x -timeout 30m ./cmd/fullbore
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
 	go run ./bench

@@ -69,6 +69,9 @@ const (
 // has says whether the kernel reported the field that ends there.
 func (t *TCPInfo) has(end int) bool { return t.Length >= end }
 
+// HasBytesAcked says whether the kernel reported BytesAcked, as Linux does since 4.1.
+func (t *TCPInfo) HasBytesAcked() bool { return t.has(lengthWithBytesAcked) }
+
 // HasSndWnd says whether the kernel reported SndWnd, as Linux does since 5.4.
 func (t *TCPInfo) HasSndWnd() bool { return t.has(tcpSndWnd) }
 

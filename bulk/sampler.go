@@ -119,7 +119,7 @@ func (p *sampler) advance(now time.Duration) {
 			continue
 		}
 		p.progress.Sent += s.latest.Bytes
-		if s.latest.TCP.Length >= lengthWithBytesAcked {
+		if s.latest.TCP.HasBytesAcked() {
 			p.acked += int64(s.latest.TCP.BytesAcked)
 		} else {
 			p.acked += s.latest.Bytes

@@ -51,6 +51,13 @@ func newRuler(a Axis, values []float64, fromZero bool) ruler {
 	case r.low > r.high:
 		r.low, r.high = 1, 2
 	}
+	if a.Of == Date {
+		if r.high-r.low < 60 { // one run, or some at once
+			r.low, r.high = r.low-1800, r.high+1800
+		}
+		r.unit = prefix{1, r.common()}
+		return r
+	}
 	if a.Scale == Linear {
 		if fromZero {
 			r.low, r.high = min(r.low, 0), max(r.high, 0)
@@ -167,6 +174,14 @@ func (r *ruler) logarithmic(coarse int) []tick {
 // marks are as many as find room: fits is asked from the finest choice on. There
 // are none if not even the coarsest has.
 func (r *ruler) marks(widen bool, fits func([]tick) bool) []tick {
+	if r.Of == Date {
+		for _, next := range calendar {
+			if ticks := r.dates(next); fits(ticks) {
+				return ticks
+			}
+		}
+		return nil
+	}
 	if r.Scale != Linear {
 		for coarse := range 60 {
 			if ticks := r.logarithmic(coarse); len(ticks) > 0 && fits(ticks) {

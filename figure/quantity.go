@@ -21,6 +21,7 @@ const (
 	RTT                       // s, short ones: ms or µs on an axis
 	PerSecond                 // things a second
 	Share                     // 0..1
+	Date                      // s since 1970, of an x axis
 )
 
 // prefix is a unit on an axis, and how much of the base unit it is.
@@ -37,6 +38,7 @@ var prefixes = map[Quantity][]prefix{
 	RTT:       {{1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}},
 	PerSecond: {{1, "1/s"}, {1e3, "1000/s"}, {1e6, "10⁶/s"}, {1e9, "10⁹/s"}},
 	Share:     {{0.01, "%"}},
+	Date:      {{1, ""}},
 }
 
 // fewest of a unit that its axis has at most: 300 s are read as seconds, more as
@@ -76,6 +78,8 @@ func (q Quantity) Write(v float64) string {
 		return short(v) + "/s"
 	case q == Share:
 		return unit.Percent(v)
+	case q == Date:
+		return instant(v).Format("2006-01-02 15:04")
 	}
 	return short(v)
 }

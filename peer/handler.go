@@ -26,6 +26,10 @@ func (s *Server) handler(tests http.Handler) http.Handler {
 			s.serveMetrics(w, r)
 			return
 		}
+		if s.forPage(r) {
+			s.showPage(w, r)
+			return
+		}
 		who, err := s.admit(r)
 		if err != nil {
 			writeProblem(w, err)

@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/statedir"
@@ -32,6 +33,21 @@ type Identity struct {
 // Token is the string that lets a client prove itself to this far end and this
 // far end to the client.
 func (i *Identity) Token() string { return i.token.String() }
+
+// TLS is what a server of this identity encrypts with.
+func (i *Identity) TLS() *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{i.certificate}, MinVersion: tls.VersionTLS13}
+}
+
+// Accepts says whether a token is that of this identity, or the secret in it, in constant
+// time.
+func (i *Identity) Accepts(token string) bool {
+	token = strings.TrimSpace(token)
+	if told, err := parseToken(token); err == nil {
+		token = told.bearer()
+	}
+	return hashSecret(i.token.secret).accepts(token)
+}
 
 // DefaultDir is where a far end keeps its identity.
 func DefaultDir() (string, error) { return statedir.For("peer") }

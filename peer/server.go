@@ -42,6 +42,7 @@ type Config struct {
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
 	NDT7     NDT7                                       // what differs for ndt7's
+	Page     http.Handler                               // what browsers are shown: all over TLS that is not of the control API; nil: nothing
 	Metrics  http.Handler                               // what is at MetricsPath, over TLS, for who has the token or [Identity.MetricsSecret]; nil: nothing
 	Log      *slog.Logger                               // nil: silent
 }
@@ -59,6 +60,7 @@ type Server struct {
 	log       *slog.Logger
 	iperf3    *iperf3.Server
 	ndt7      NDT7
+	page      http.Handler
 	places    *places
 	tally     *tally
 	transfers *transfers
@@ -75,7 +77,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, log: c.Log, ndt7: c.NDT7, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {

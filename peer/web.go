@@ -49,9 +49,8 @@ func (s *Server) newWeb(address net.Addr) *web {
 
 // serve answers on both until they are shut down.
 func (w *web) serve(identity *Identity) error {
-	config := &tls.Config{Certificates: []tls.Certificate{identity.certificate}, MinVersion: tls.VersionTLS13}
 	var group errgroup.Group
-	for i, listener := range []net.Listener{tls.NewListener(w.control, config), w.plainHTTP} {
+	for i, listener := range []net.Listener{tls.NewListener(w.control, identity.TLS()), w.plainHTTP} {
 		group.Go(func() error {
 			if err := w.servers[i].Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve HTTP: %w", err)
@@ -102,6 +101,9 @@ func (s *Server) withoutTLS(tests http.Handler) http.Handler {
 		}
 		if isTest(r) {
 			tests.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{from: from})))
+			return
+		}
+		if s.toTLS(w, r) {
 			return
 		}
 		const says = "This is a fullbore far end. Its API is at https:// on this port (/v1/openapi.json); `fullbore test HOST` measures the path to it.\n"

@@ -8,12 +8,13 @@ import (
 )
 
 // Message is one piece of a run, in the order in which they come. Exactly one
-// field is set: Begin first, End last.
+// field is set: Begin first, End last. Only those who watch are told Progress.
 type Message struct {
 	Begin    *Header   `json:"begin,omitempty"`
 	Event    *Event    `json:"event,omitempty"`
 	Transfer *Transfer `json:"transfer,omitempty"`
 	Host     *Host     `json:"host,omitempty"`
+	Progress *Progress `json:"progress,omitempty"`
 	End      *Outcome  `json:"end,omitempty"`
 }
 

@@ -16,55 +16,10 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Filter says which runs are meant; an empty one: all.
-type Filter struct {
-	Host     string    // that sent or received
-	From, To string    // of one path
-	Kind     Kind      // of run
-	Tag      string    // that it has
-	Since    time.Time // started then or later
-	Until    time.Time // started before
-	Most     int       // the latest so many; 0: all
-}
-
-// where is the filter as SQL.
-func (f Filter) where() (text string, args []any) {
-	var all []string
-	add := func(clause string, arg any) {
-		args = append(args, arg)
-		all = append(all, strings.ReplaceAll(clause, "$", fmt.Sprintf("$%d", len(args))))
-	}
-	if f.Host != "" {
-		add(`(sender = $ OR receiver = $)`, f.Host)
-	}
-	if f.From != "" {
-		add(`sender = $`, f.From)
-	}
-	if f.To != "" {
-		add(`receiver = $`, f.To)
-	}
-	if f.Kind != "" {
-		add(`kind = $`, string(f.Kind))
-	}
-	if f.Tag != "" {
-		add(`id IN (SELECT run FROM tag WHERE tag = $)`, f.Tag)
-	}
-	if !f.Since.IsZero() {
-		add(`started >= $`, stamp(f.Since))
-	}
-	if !f.Until.IsZero() {
-		add(`started < $`, stamp(f.Until))
-	}
-	if len(all) > 0 {
-		text = " WHERE " + strings.Join(all, " AND ")
-	}
-	return text, args
-}
-
 // list calls with each run, the latest first.
 func (s *Store) list(ctx context.Context, f Filter, call func(Header) error) error {
 	where, args := f.where()
-	query := `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run` + where + ` ORDER BY started DESC, id DESC`
+	query := `SELECT ` + headerColumns + ` FROM run` + where + ` ORDER BY started DESC, id DESC`
 	if f.Most > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Most)
 	}
@@ -100,6 +55,9 @@ func (s *Store) List(ctx context.Context, f Filter) (all []Header, err error) {
 // dead is the time after which a run that wrote nothing is taken for killed: some
 // times what is between two signs of life.
 const dead = 4 * beat
+
+// headerColumns are those that scanHeader reads.
+const headerColumns = `id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error`
 
 func scanHeader(rows *sql.Rows) (Header, error) {
 	h := Header{Schema: Schema}
@@ -180,7 +138,7 @@ func (s *Store) load(ctx context.Context, id string) (*Run, error) {
 		return nil, s.explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was changed
-	rows, err := tx.QueryContext(ctx, `SELECT id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error FROM run WHERE id = $1`, id)
+	rows, err := tx.QueryContext(ctx, `SELECT `+headerColumns+` FROM run WHERE id = $1`, id)
 	if err != nil {
 		return nil, s.explain(err)
 	}

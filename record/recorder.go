@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fullbore/fullbore/bulk"
 )
 
 // beat is the time between two signs of life of a run.
@@ -26,9 +28,10 @@ type Recorder struct {
 	began    time.Time
 	messages chan Message
 
-	mu    sync.Mutex
-	ended bool
-	lost  int // messages for which there was no room
+	mu      sync.Mutex
+	ended   bool
+	lost    int       // messages for which there was no room
+	watched *watching // nil: nobody watches
 
 	done chan struct{}
 	err  error // of writing, once done is closed
@@ -43,6 +46,9 @@ func Start(place string, h Header) *Recorder {
 	now := time.Now()
 	h.Schema, h.ID, h.State, h.Started = Schema, NewID(), Running, now.UTC()
 	r := &Recorder{id: h.ID, began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
+	if strings.HasPrefix(place, watched) {
+		r.watched = &watching{}
+	}
 	go func() {
 		defer close(r.done)
 		r.err = r.work(place, h)
@@ -54,7 +60,7 @@ func Start(place string, h Header) *Recorder {
 
 // openSink begins a run at a place.
 func openSink(ctx context.Context, place string, h Header) (sink, error) {
-	if strings.HasPrefix(place, relayed) {
+	if isRelay(place) {
 		return dialRelay(ctx, place, h)
 	}
 	store, err := Open(ctx, place)
@@ -125,6 +131,20 @@ func (r *Recorder) Transfer(began time.Time, t Transfer) {
 func (r *Recorder) Host(h Host) {
 	h.At = time.Now().UTC()
 	r.add(Message{Host: &h})
+}
+
+// Progress tells those who watch how far the running transfer is. It does nothing where
+// nobody does, and where messages wait: points are what can best be spared.
+func (r *Recorder) Progress(p bulk.Progress) {
+	if r.watched == nil {
+		return
+	}
+	r.mu.Lock()
+	now, ok := r.watched.look(p, time.Since(r.began))
+	r.mu.Unlock()
+	if ok && len(r.messages) <= waiting/2 {
+		r.add(Message{Progress: &now})
+	}
 }
 
 // patience is how long the end of a run waits for its store.

@@ -16,22 +16,32 @@ import (
 	"time"
 )
 
-// relayed is how the place of a relay begins.
-const relayed = "unix:"
+// How the place of a relay begins, and that of one which somebody watches: only that is
+// told of progress.
+const (
+	relayed = "unix:"
+	watched = "watched:"
+)
+
+func isRelay(place string) bool {
+	return strings.HasPrefix(place, relayed) || strings.HasPrefix(place, watched)
+}
 
 // Relay takes the runs of processes that cannot reach the store themselves, such as
-// those on a lab's host, and keeps them for those.
+// those on a lab's host, or whose runs somebody watches, and keeps them for those.
 type Relay struct {
 	dir      string
 	listener net.Listener
-	place    string // of the store
+	place    string // of the store, or of the next relay; Nowhere: they are only watched
 	amend    func(*Header)
+	observe  func(id string, m Message) // nil: nobody does
 	group    sync.WaitGroup
 }
 
-// NewRelay begins to listen. amend completes the header of each run: this process
-// knows better what was asked for.
-func NewRelay(place string, amend func(*Header)) (*Relay, error) {
+// NewRelay begins to listen. amend completes the header of each run, as this process
+// may know better what was asked for; observe is called with each message of a run, in
+// their order, and must be quick. Either may be nil.
+func NewRelay(place string, amend func(*Header), observe func(id string, m Message)) (*Relay, error) {
 	dir, err := os.MkdirTemp("", "fullbore") // for this user only
 	if err != nil {
 		return nil, fmt.Errorf("relay the record: %w", err)
@@ -40,7 +50,7 @@ func NewRelay(place string, amend func(*Header)) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("relay the record: %w", errors.Join(err, os.Remove(dir)))
 	}
-	r := &Relay{dir: dir, listener: listener, place: place, amend: amend}
+	r := &Relay{dir: dir, listener: listener, place: place, amend: amend, observe: observe}
 	r.group.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -61,7 +71,13 @@ func NewRelay(place string, amend func(*Header)) (*Relay, error) {
 }
 
 // Place is what the environment of the other process has to say.
-func (r *Relay) Place() string { return relayed + filepath.Join(r.dir, "record") }
+func (r *Relay) Place() string {
+	kind := relayed
+	if r.observe != nil || strings.HasPrefix(r.place, watched) {
+		kind = watched
+	}
+	return kind + filepath.Join(r.dir, "record")
+}
 
 // Close waits until all is written whose processes have ended.
 func (r *Relay) Close() error {
@@ -70,40 +86,75 @@ func (r *Relay) Close() error {
 	return errors.Join(err, os.RemoveAll(r.dir))
 }
 
-// receive keeps one run.
+// receive passes one run on. Whoever watches sees all of it, also where it cannot be kept.
 func (r *Relay) receive(conn io.Reader) error {
 	messages := json.NewDecoder(io.LimitReader(conn, mostRelayed))
 	var first Message
 	if err := messages.Decode(&first); err != nil || first.Begin == nil {
 		return fmt.Errorf("a run does not begin: %w", unexpected(err))
 	}
-	r.amend(first.Begin)
+	if r.amend != nil {
+		r.amend(first.Begin)
+	}
 	ctx := context.Background()
-	store, err := Open(ctx, r.place)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Close() }()
-	w, err := store.begin(ctx, *first.Begin)
-	if err != nil {
-		return err
-	}
+	id := first.Begin.ID
+	r.tell(id, first)
+	to, failed := r.open(ctx, *first.Begin)
 	for {
 		var m Message
-		err := messages.Decode(&m)
-		switch {
-		case err != nil: // it died
-			return errors.Join(err, w.write(ctx, Message{End: &Outcome{State: Interrupted, Ended: time.Now(), Error: "its process was killed"}}))
-		case m == Message{}:
-			err = w.beat(ctx)
-		default:
-			err = w.write(ctx, m)
+		died := messages.Decode(&m)
+		if died != nil {
+			m = Message{End: &Outcome{State: Interrupted, Ended: time.Now(), Error: "its process was killed"}}
 		}
-		if err != nil || m.End != nil {
-			return err
+		if m != (Message{}) {
+			r.tell(id, m)
+		}
+		if failed == nil {
+			failed = pass(ctx, to, m)
+		}
+		switch {
+		case died != nil:
+			return errors.Join(died, failed, to.close())
+		case m.End != nil:
+			return cmp.Or(failed, to.close())
+		case failed != nil && r.observe == nil:
+			return cmp.Or(failed, to.close()) // its process hears of it at once
 		}
 	}
 }
+
+// open begins a run where it is to be kept.
+func (r *Relay) open(ctx context.Context, h Header) (sink, error) {
+	if r.place == Nowhere {
+		return nowhere{}, nil
+	}
+	to, err := openSink(ctx, r.place, h)
+	if err != nil {
+		return nowhere{}, err
+	}
+	return to, nil
+}
+
+func (r *Relay) tell(id string, m Message) {
+	if r.observe != nil {
+		r.observe(id, m)
+	}
+}
+
+// pass writes a message, or a sign of life, which is an empty one.
+func pass(ctx context.Context, to sink, m Message) error {
+	if m == (Message{}) {
+		return to.beat(ctx)
+	}
+	return to.write(ctx, m)
+}
+
+// nowhere is the sink of runs that are only watched.
+type nowhere struct{}
+
+func (nowhere) write(context.Context, Message) error { return nil }
+func (nowhere) beat(context.Context) error           { return nil }
+func (nowhere) close() error                         { return nil }
 
 // mostRelayed bounds one run, in bytes of JSON: some thousand transfers.
 const mostRelayed = 8 << 30
@@ -117,7 +168,7 @@ type relay struct {
 
 func dialRelay(ctx context.Context, place string, h Header) (*relay, error) {
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", strings.TrimPrefix(place, relayed))
+	conn, err := dialer.DialContext(ctx, "unix", strings.TrimPrefix(strings.TrimPrefix(place, relayed), watched))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // relayTo starts a relay to a store, which completes the headers of runs.
 func relayTo(t *testing.T, place string) *Relay {
 	t.Helper()
-	r, err := NewRelay(place, func(h *Header) { h.Scenario = "lan" })
+	r, err := NewRelay(place, func(h *Header) { h.Scenario = "lan" }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,14 @@ package record
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -68,6 +72,25 @@ type Header struct {
 	Verdict  string    `json:"verdict,omitempty"`     // cause, of a diagnosis
 	Tags     []string  `json:"tags"`
 	Error    string    `json:"error,omitempty"` // why it failed
+}
+
+// Bounds of tags.
+const (
+	mostTags   = 20
+	longestTag = 100 // bytes
+)
+
+// CheckTags says what is wrong with the tags of a run, or nil.
+func CheckTags(tags []string) error {
+	if len(tags) > mostTags {
+		return fmt.Errorf("%d tags: use %d at most", len(tags), mostTags)
+	}
+	for _, tag := range tags {
+		if tag == "" || len(tag) > longestTag || strings.ContainsFunc(tag, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("%q: use 1 to %d bytes of text", printable.Fit(printable.Line(tag), 40), longestTag)
+		}
+	}
+	return nil
 }
 
 // Event is a step of a run, or what came of it.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,18 +40,24 @@ type Dated struct {
 // the square of that.
 const mostOfTrend = 500
 
+// errEnough ends a list early.
+var errEnough = errors.New("enough runs")
+
 // Trend gives that of the path that a filter names with From and To. Of a lab's
 // scenario the runs are those of other hosts with the same names.
 func (s *Store) Trend(ctx context.Context, f Filter, scenario string) (*Trend, error) {
 	t := &Trend{From: f.From, To: f.To, Scenario: scenario, Kind: f.Kind, Runs: []Header{}, Levels: []Level{}, Changes: []Dated{}}
 	f.Most = 0
 	err := s.list(ctx, f, func(h Header) error {
-		if h.State == Done && h.Goodput > 0 && h.Scenario == scenario && len(t.Runs) < mostOfTrend {
+		if h.State == Done && h.Goodput > 0 && h.Scenario == scenario {
 			t.Runs = append(t.Runs, h)
+		}
+		if len(t.Runs) == mostOfTrend {
+			return errEnough
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, fmt.Errorf("trend of %s: %w", s.place, err)
 	}
 	if len(t.Runs) == 0 {

@@ -64,6 +64,9 @@ func insertRun(ctx context.Context, tx *transaction, h *Header, seen time.Time) 
 
 // write adds a message.
 func (w *writer) write(ctx context.Context, m Message) error {
+	if m.Progress != nil {
+		return nil // it is not kept
+	}
 	return w.store.change(ctx, func(tx *transaction) error {
 		switch {
 		case m.Event != nil:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/record"
@@ -34,34 +33,13 @@ type runFilter struct {
 func (f *runFilter) filter() (record.Filter, error) {
 	filter := record.Filter{Host: f.Host, Kind: record.Kind(f.Kind), Tag: f.Tag}
 	var err error
-	if filter.Since, err = moment(f.Since, time.Now()); err != nil {
+	if filter.Since, err = record.ParseTime(f.Since, time.Now()); err != nil {
 		return filter, usageError("--since: %w", err)
 	}
-	if filter.Until, err = moment(f.Until, time.Now()); err != nil {
+	if filter.Until, err = record.ParseTime(f.Until, time.Now()); err != nil {
 		return filter, usageError("--until: %w", err)
 	}
 	return filter, nil
-}
-
-// moment reads a time as people write it; the zero time if there is none.
-func moment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
-		return now.Add(-age), nil
-	}
-	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, time.RFC3339} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-01, '2026-11-01 14:30', or an age such as 12h or 30d", text)
 }
 
 // openRecord opens the store of this user's runs.
@@ -134,7 +112,7 @@ type historyTrendCmd struct {
 }
 
 func (c *historyTrendCmd) Run(app *app) error {
-	since, err := moment(c.Since, time.Now())
+	since, err := record.ParseTime(c.Since, time.Now())
 	if err != nil {
 		return usageError("--since: %w", err)
 	}
@@ -251,7 +229,7 @@ func (c *historyPruneCmd) Run(app *app) error {
 	case err == nil:
 		return usageError("--keep %d: use 0 or more", newest)
 	default:
-		if keep.Since, err = moment(c.Keep, time.Now()); err != nil || c.Keep == "" {
+		if keep.Since, err = record.ParseTime(c.Keep, time.Now()); err != nil || c.Keep == "" {
 			return usageError("--keep %q: write a number of runs, or an age such as 90d", c.Keep)
 		}
 	}

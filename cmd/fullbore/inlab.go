@@ -76,7 +76,7 @@ func relayRecord(app *app, s *lab.Scenario) (place string, end func()) {
 	}
 	var relay *record.Relay
 	if err == nil {
-		relay, err = record.NewRelay(place, func(h *record.Header) { h.Command, h.Scenario = withoutSecrets(app.args), s.Name })
+		relay, err = record.NewRelay(place, func(h *record.Header) { h.Command, h.Scenario = withoutSecrets(app.args), s.Name }, nil)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(app.stderr, "fullbore: this run is not kept: %v\n", err)

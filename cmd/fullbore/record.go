@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
@@ -29,20 +28,9 @@ type recordFlags struct {
 	scenario string // of the lab, where this process owns it
 }
 
-// Bounds of tags.
-const (
-	mostTags   = 20
-	longestTag = 100 // bytes
-)
-
 func (f *recordFlags) checkTags() error {
-	if len(f.Tag) > mostTags {
-		return usageError("--tag: %d tags: use %d at most", len(f.Tag), mostTags)
-	}
-	for _, tag := range f.Tag {
-		if tag == "" || len(tag) > longestTag || strings.ContainsFunc(tag, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			return usageError("--tag %q: use 1 to %d bytes of text", printable.Fit(printable.Line(tag), 40), longestTag)
-		}
+	if err := record.CheckTags(f.Tag); err != nil {
+		return usageError("--tag: %w", err)
 	}
 	return nil
 }
@@ -131,9 +119,25 @@ func (s *keptSteps) Phase(text string) {
 	s.Monitor.Phase(text)
 }
 
+func (s *keptSteps) Progress(p bulk.Progress) {
+	s.keeper.recorder.Progress(p)
+	s.Monitor.Progress(p)
+}
+
 func (s *keptSteps) Result(text string) {
 	s.keeper.recorder.Event(record.Result, text)
 	s.Monitor.Result(text)
+}
+
+// progress adds to what watches a transfer that those are told who watch the run.
+func (k *keeper) progress(watch func(bulk.Progress)) func(bulk.Progress) {
+	if k.recorder == nil {
+		return watch
+	}
+	return func(p bulk.Progress) {
+		k.recorder.Progress(p)
+		watch(p)
+	}
 }
 
 // transfer keeps a transfer that began at a time and has ended.

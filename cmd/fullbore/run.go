@@ -15,6 +15,7 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/web/task"
 )
 
 // cli is the command line: one field a verb, each in a file of its own.
@@ -34,6 +35,7 @@ type cli struct {
 	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
 	Serve    serveCmd     `cmd:"" help:"Be the far end."`
+	Page     pageCmd      `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`
 	Report   reportCmd    `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
 	History  historyCmd   `cmd:"" help:"List the runs that were kept, and how a path went over time."`
 	Watchdog watchdogCmd  `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
@@ -96,6 +98,7 @@ func misused(err error) error {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	ctx = task.EndsWithPage(ctx)
 
 	var commands cli
 	exited := -1

@@ -13,14 +13,16 @@ import (
 )
 
 type serveCmd struct {
-	Bind             string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port             uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
-	AllowChanges     bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
-	AllowLinkChanges bool   `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
-	Ephemeral        bool   `help:"Make a new token for this run instead of keeping one."`
-	JSON             bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
-	Metrics          string `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
-	OpenAPI          bool   `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
+	Bind             string   `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port             uint16   `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
+	AllowChanges     bool     `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
+	AllowLinkChanges bool     `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
+	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
+	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
+	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too, which may change this host's tunables (docs/page.md)."`
+	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
+	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
 	MaxStreams int           `default:"128" placeholder:"N" help:"Most streams of a test in one direction (${default})."`
@@ -36,6 +38,7 @@ type serveDocument struct {
 	Token   string `json:"token"`
 	Changes bool   `json:"changes"`           // allowed with the token
 	Metrics string `json:"metrics,omitempty"` // address of the metrics, if there are any
+	Page    string `json:"page,omitempty"`    // its address, with the secret that works once
 }
 
 func (c *serveCmd) Run(app *app) error {
@@ -69,6 +72,14 @@ func (c *serveCmd) Run(app *app) error {
 		}
 		config.Changes, config.Links = changes, c.AllowLinkChanges
 	}
+	var shown *servedPage
+	if c.Page {
+		if shown, err = c.page(app, identity); err != nil {
+			return err
+		}
+		config.Page = shown.pages
+		defer shown.end()
+	}
 	var server *peer.Server // before it is there nobody asks
 	if c.Metrics != "" {
 		numbers, err := c.metricsFor(identity, log, func() peer.Activity { return server.Activity() })
@@ -86,7 +97,7 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore serve --port PORT takes another port", code: exitFailed}
 	}
-	if err := c.announce(app, listener.Addr(), identity.Token()); err != nil {
+	if err := c.announce(app, listener.Addr(), identity.Token(), shown.listens(listener.Addr())); err != nil {
 		return err
 	}
 	return server.Serve(app.ctx, listener, packets)
@@ -112,10 +123,10 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 // changes says whether clients with the token may change tunables.
 func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
 
-func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
+func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at),
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
@@ -131,6 +142,9 @@ func (c *serveCmd) announce(app *app, at net.Addr, token string) error {
 		where = fmt.Sprintf("Metrics: %s\n  for Prometheus with %s and %s of %s.\n", url, credentialsFile, certificateFile, printable.Line(c.Metrics))
 	}
 	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n%s", at, who, token, may, where)
+	if err == nil && page != "" {
+		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start runs from here, which may change this host's tunables; so does the token.\n", page)
+	}
 	return err
 }
 

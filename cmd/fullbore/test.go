@@ -204,7 +204,7 @@ type keptEnd struct {
 
 func (f *keptEnd) test(ctx context.Context, opened func(document.Record), watch func(bulk.Progress)) (*document.Record, error) {
 	began := time.Now()
-	r, err := f.farEnd.test(ctx, opened, watch)
+	r, err := f.farEnd.test(ctx, opened, f.keeper.progress(watch))
 	f.keeper.transfer(began, r.Result, err)
 	return r, err
 }

@@ -8,7 +8,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
+	"strings"
 
 	"github.com/fullbore/fullbore/record"
 )
@@ -71,6 +73,24 @@ func Write(w io.Writer, runs []*record.Run) error {
 		return err
 	}
 	return fmt.Errorf("the report of %d runs would be larger than %d bytes: report fewer of them", len(runs), Most)
+}
+
+// Sections gives what Write would show of the runs as part of a page of someone else's
+// that has Style: without its frame, and without the runs themselves.
+func Sections(runs []*record.Run) (template.HTML, error) {
+	if err := check(runs); err != nil {
+		return "", err
+	}
+	for _, l := range sizes(len(runs)) {
+		var out strings.Builder
+		if err := pageTemplate.ExecuteTemplate(&out, "runs", newPage(runs, l, embedding{})); err != nil {
+			return "", fmt.Errorf("write the runs: %w", err)
+		}
+		if out.Len() <= Most*6/10 {
+			return template.HTML(out.String()), nil // of a template that escapes
+		}
+	}
+	return "", fmt.Errorf("what is known of %d runs is too much for a page: look at fewer of them", len(runs))
 }
 
 // check says what is wrong with runs that come from a file or a database.

@@ -92,7 +92,7 @@ func TestFirstScreen(t *testing.T) {
 // elements are all that a page has, and attributes what they may have.
 var elements = strings.Fields("html head meta title style body main header p h1 h2 h3 h4 article span strong div table thead tbody tr th td ul li br code dl dt dd details summary figure figcaption svg desc text path rect section footer script")
 
-var attributes = strings.Fields("lang charset http-equiv content name class type xmlns role viewbox x y d width height text-anchor")
+var attributes = strings.Fields("lang charset http-equiv content name class type xmlns role tabindex aria-label scope viewbox x y d width height text-anchor")
 
 // audit holds a page against what no text from elsewhere may change: its elements,
 // their attributes, a policy that lets nothing load or run, and characters that show

@@ -48,8 +48,11 @@ type transferRow struct {
 	At, Phase, Goodput, Again, Latency, Error string
 }
 
+// Style is the CSS of what Sections gives.
+func Style() string { return "\n" + pageStyle + figure.Style }
+
 func newPage(runs []*record.Run, l limits, embedded embedding) *page {
-	style := "\n" + pageStyle + figure.Style
+	style := Style()
 	sum := sha256.Sum256([]byte(style))
 	p := &page{
 		Policy:   "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
@@ -125,4 +128,14 @@ func (s runSection) LeftOut() string {
 // Errors says whether a transfer failed: the column is left out otherwise.
 func (s runSection) Errors() bool {
 	return slices.ContainsFunc(s.Transfers, func(t transferRow) bool { return t.Error != "" })
+}
+
+// Heading is that of a part of the run's section, or of one below it: the levels follow
+// that of the headline, so that none is skipped.
+func (s runSection) Heading(depth int, text string) template.HTML {
+	level, class := 3+depth, ""
+	if s.Number == 0 {
+		level, class = 2+depth, ` class="part"`
+	}
+	return template.HTML(fmt.Sprintf("<h%d%s>%s</h%d>", level, class, template.HTMLEscapeString(text), level))
 }
