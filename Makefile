@@ -20,6 +20,7 @@ accuracy: ## how often diagnose is right, on 104 scenarios whose cause is known 
 
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
 	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire
+	go test -run '^$$' -bench RoundTrip -benchtime 5x ./lab
 	go test -run '^$$' -bench Tune -benchtime 1x -timeout 30m ./cmd/fullbore
 
 bench-page: ## what 200 live pages take from the test beside them (docs/page.md); on an idle machine

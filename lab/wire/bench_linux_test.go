@@ -1,13 +1,7 @@
 package wire
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -52,52 +46,6 @@ func benchmark(b *testing.B, rate unit.Rate, mtu int) {
 	b.ReportMetric(float64(s.Lateness.Max.Microseconds()), "late-max-us")
 	b.ReportMetric(float64(s.SegmentsOut)/float64(s.Writes), "segments/write")
 	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkRoundTrip asks what ping sees of a path's delay: an operation is 200
-// echoes, 30 ms apart, so that both hosts fall asleep in between.
-//
-//	go test -run '^$' -bench RoundTrip -benchtime 1x ./lab/wire
-func BenchmarkRoundTrip(b *testing.B) {
-	for _, rtt := range []time.Duration{50 * time.Microsecond, 150 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 50 * time.Millisecond, 150 * time.Millisecond} {
-		b.Run(rtt.String(), func(b *testing.B) {
-			a, z := newHosts(b, 1500, "cubic")
-			d := Direction{Rate: unit.Gbps, Delay: rtt / 2, Queue: Queue{Bytes: unit.MiB}}
-			wired(b, a, z, 1500, d, d)
-			var seen []time.Duration
-			for b.Loop() {
-				seen = append(seen, a.ping(b, addresses[1][ipv4], 200, 30*time.Millisecond)...)
-			}
-			slices.Sort(seen)
-			for _, share := range []int{5, 50, 95} {
-				b.ReportMetric(float64(seen[len(seen)*share/100].Nanoseconds())/1000, fmt.Sprintf("p%d-us", share))
-			}
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// ping gives the round trips that the system's ping sees.
-func (h *testHost) ping(t testing.TB, address string, count int, every time.Duration) (seen []time.Duration) {
-	t.Helper()
-	var out bytes.Buffer
-	cmd := exec.Command("ping", "-n", "-c", strconv.Itoa(count), "-i", strconv.FormatFloat(every.Seconds(), 'f', -1, 64), address)
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	h.must(t, cmd.Start)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("ping: %v\n%s", err, out.Bytes())
-	}
-	for _, found := range regexp.MustCompile(`time=([0-9.]+) ms`).FindAllSubmatch(out.Bytes(), -1) {
-		ms, err := strconv.ParseFloat(string(found[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen = append(seen, time.Duration(ms*float64(time.Millisecond)))
-	}
-	if len(seen) != count {
-		t.Fatalf("%d of %d echoes came back", len(seen), count)
-	}
-	return seen
 }
 
 // carriedMidway is the rate in IP bytes for a second in the middle of a transfer.
