@@ -46,7 +46,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if !p.Access.knownAs(r) {
-		p.fail(w, r, http.StatusMisdirectedRequest, "This host is not called that", "Open the page by the address that fullbore printed.")
+		p.fail(w, r, http.StatusMisdirectedRequest, "This host is not called that", "Open the page by the address that fullbore printed, or start it with a flag that names this host (fullbore page --name, fullbore serve --page-name).")
 		return
 	}
 	if who, program := p.Access.of(r); !p.may(w, r, who, program) {
