@@ -9,8 +9,7 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Path is what is kept of one path: runs of one verb that measured it and came to
-// their end.
+// Path is what is kept of one path: runs of one verb that came to their end.
 type Path struct {
 	From     string    `json:"from"`
 	To       string    `json:"to"`
@@ -19,16 +18,17 @@ type Path struct {
 	Runs     int       `json:"runs"`
 	First    time.Time `json:"first"`
 	Last     time.Time `json:"last"`
-	Goodput  unit.Rate `json:"goodput_bps"` // of the last
+	Goodput  unit.Rate `json:"goodput_bps"` // of the last that measured one; 0: none did
 }
 
 // Paths gives those that runs are kept of, the one that was measured last first.
 func (s *Store) Paths(ctx context.Context, most int) ([]Path, error) {
-	const query = `SELECT g.sender, g.receiver, g.scenario, g.kind, g.runs, g.earliest, g.latest, (
-			SELECT goodput FROM run WHERE sender = g.sender AND receiver = g.receiver AND started = g.latest AND scenario = g.scenario AND kind = g.kind
-				AND state = 'done' AND goodput > 0 ORDER BY id DESC LIMIT 1)
+	// The inner query reads nothing but the index run_latest.
+	const query = `SELECT g.sender, g.receiver, g.scenario, g.kind, g.runs, g.earliest, g.latest, COALESCE((
+			SELECT goodput FROM run WHERE sender = g.sender AND receiver = g.receiver AND scenario = g.scenario AND kind = g.kind AND state = 'done' AND goodput > 0
+			ORDER BY started DESC, id DESC LIMIT 1), 0)
 		FROM (SELECT sender, receiver, scenario, kind, COUNT(*) AS runs, MIN(started) AS earliest, MAX(started) AS latest
-			FROM run WHERE state = 'done' AND goodput > 0 AND receiver <> '' GROUP BY sender, receiver, scenario, kind) AS g
+			FROM run WHERE state = 'done' AND receiver <> '' GROUP BY sender, receiver, scenario, kind) AS g
 		ORDER BY g.latest DESC, g.sender, g.receiver, g.kind LIMIT $1`
 	return gather(ctx, s, "list paths", query, func(rows *sql.Rows) (p Path, err error) {
 		var first, last int64
@@ -48,9 +48,11 @@ type Seen struct {
 
 // Hosts gives those that sent or received, the one that did last first.
 func (s *Store) Hosts(ctx context.Context, most int) ([]Seen, error) {
-	const query = `SELECT h.name, COUNT(*), MIN(h.started), MAX(h.started) FROM (
-			SELECT sender AS name, started FROM run WHERE scenario = '' UNION ALL SELECT receiver, started FROM run WHERE scenario = '' AND receiver <> sender) AS h
-		WHERE h.name <> '' GROUP BY h.name ORDER BY MAX(h.started) DESC, h.name LIMIT $1`
+	// Each path is counted by itself first: that reads nothing but the index run_latest.
+	const query = `SELECT h.name, CAST(SUM(h.runs) AS BIGINT), MIN(h.earliest), MAX(h.latest) FROM (
+			SELECT sender AS name, COUNT(*) AS runs, MIN(started) AS earliest, MAX(started) AS latest FROM run WHERE scenario = '' GROUP BY sender, receiver
+			UNION ALL SELECT receiver, COUNT(*), MIN(started), MAX(started) FROM run WHERE scenario = '' AND receiver <> sender GROUP BY sender, receiver) AS h
+		WHERE h.name <> '' GROUP BY h.name ORDER BY MAX(h.latest) DESC, h.name LIMIT $1`
 	return gather(ctx, s, "list hosts", query, func(rows *sql.Rows) (h Seen, err error) {
 		var first, last int64
 		err = rows.Scan(&h.Name, &h.Runs, &first, &last)

@@ -66,7 +66,7 @@ func TestPagesOfAList(t *testing.T) {
 	})
 }
 
-// Paths are those that runs measured, each with the goodput of its last run; hosts are
+// Paths are those of runs that came to their end, each with its last goodput; hosts are
 // those at their ends, without the lab's; and what a host is like is what its latest
 // run that asked found.
 func TestPathsAndHosts(t *testing.T) {

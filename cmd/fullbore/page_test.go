@@ -190,7 +190,8 @@ func TestPageEnds(t *testing.T) {
 	}
 }
 
-// A form that is wrong is shown again with what to do, and nothing starts.
+// A form that is wrong is shown again with what to do, and nothing starts; the metrics
+// are there beside it.
 func TestPageRefusesWhatTheCommandLineWould(t *testing.T) {
 	p := showPage(t, "page", "--json", "--bind", "127.0.0.1:0")
 	for name, form := range map[string]url.Values{
@@ -203,6 +204,9 @@ func TestPageRefusesWhatTheCommandLineWould(t *testing.T) {
 		if status, body := p.ask(http.MethodPost, "/new", form); status != http.StatusUnprocessableEntity || !strings.Contains(body, `role="alert"`) {
 			t.Errorf("%s: %d %.300s", name, status, body)
 		}
+	}
+	if status, body := p.ask(http.MethodGet, "/metrics", nil); status != http.StatusOK || !strings.Contains(body, "fullbore_build_info{") {
+		t.Errorf("its metrics answer %d: %.300s", status, body)
 	}
 	if status, body := p.ask(http.MethodGet, "/api/tasks", nil); status != http.StatusOK || strings.TrimSpace(body) != "[]" {
 		t.Errorf("%d tasks: %s", status, body)
