@@ -2,6 +2,7 @@ package figure
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -16,7 +17,7 @@ func TestFile(t *testing.T) {
 	file := sweep().Draw().File()
 	golden.Check(t, "file.svg", []byte(file))
 	for d := xml.NewDecoder(strings.NewReader(file)); ; {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)

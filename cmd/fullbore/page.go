@@ -65,7 +65,7 @@ func (c *pageCmd) Run(app *app) error {
 		c.announce(app.stdout, scheme+"://"+named(at)+"/enter?secret="+secret)
 	}
 	options.Renewed = announce
-	pages, err := startPages(app, options)
+	pages, err := startPages(app, options, false)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -118,8 +118,9 @@ type pages struct {
 // Close frees what the page has open.
 func (p *pages) Close() error { return errors.Join(p.Page.Close(), p.numbers.Close()) }
 
-// startPages makes the page of this host's record, with what can be started from it.
-func startPages(app *app, options web.AccessOptions) (*pages, error) {
+// startPages makes the page of this host's record, with what can be started from it:
+// only what leaves the tunables alone, if these are fixed.
+func startPages(app *app, options web.AccessOptions, fixed bool) (*pages, error) {
 	log := slog.New(slog.NewTextHandler(app.stderr, nil))
 	place, err := record.Place()
 	if err != nil {
@@ -128,7 +129,7 @@ func startPages(app *app, options web.AccessOptions) (*pages, error) {
 	options.Log = log
 	p := &pages{access: web.NewAccess(options), hub: live.NewHub()}
 	p.tasks = task.New(task.Options{
-		Place: place, Observe: p.hub.Observer,
+		Place: place, Fixed: fixed, Observe: p.hub.Observer,
 		Changed: func(t task.Task) { p.hub.Publish(live.OfTask(t.ID), t) },
 		Gone:    func(id string) { p.hub.Forget(live.OfTask(id)) },
 	})

@@ -20,7 +20,7 @@ type serveCmd struct {
 	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
 	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
 	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
-	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too, which may change this host's tunables (docs/page.md)."`
+	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too; those that change this host's tunables with --allow-changes only (docs/page.md)."`
 	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
 	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
@@ -143,7 +143,11 @@ func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 	}
 	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n%s", at, who, token, may, where)
 	if err == nil && page != "" {
-		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start runs from here, which may change this host's tunables; so does the token.\n", page)
+		runs := "runs from here that leave this host's tunables alone"
+		if c.changes() {
+			runs = "runs from here, which may change this host's tunables"
+		}
+		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start %s; so does the token.\n", page, runs)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,7 +100,7 @@ func (b *browser) takeAll(texts [][]byte) error {
 	from := bufio.NewReader(bytes.NewReader(bytes.Join(texts, nil)))
 	for {
 		e, err := readEvent(from)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {

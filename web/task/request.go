@@ -87,6 +87,12 @@ func Parse(text []byte) (Request, error) {
 	return r, r.Check()
 }
 
+// changes says whether a task may change this host's tunables. In the lab only those of
+// its hosts are changed. Of a sweep, its factors decide; none is let through.
+func (r *Request) changes() bool {
+	return r.Host != "" && (r.Verb == Tune && !r.DryRun || r.Verb == Sweep)
+}
+
 // flags of the command line that a request stands for. Each is one argument, so that no
 // value can become a flag of its own.
 func (r Request) flags() []string {

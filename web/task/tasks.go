@@ -48,6 +48,7 @@ type Task struct {
 
 // What Start, Get, Stop and Wait may say.
 var (
+	ErrFixed   = errors.New("that may change this host's tunables, which is not allowed here: start the far end with --allow-changes, or run it in the lab")
 	ErrFull    = errors.New("too many tasks wait already: try again when one has ended")
 	ErrUnknown = errors.New("there is no such task (any more)")
 	ErrClosed  = errors.New("the page ends: nothing new is started")
@@ -64,6 +65,7 @@ type Options struct {
 	Program string                                               // to start; "": this one
 	Env     []string                                             // added to this process's environment
 	Place   string                                               // where runs are kept, as record.Place gives it; "": nowhere
+	Fixed   bool                                                 // nothing may be started that changes this host's tunables
 	Observe func(task string) func(run string, m record.Message) // of each task's relay: live.Hub's Observer
 	Changed func(Task)                                           // called one at a time whenever a task is another than before; it must not start or stop any
 	Gone    func(id string)                                      // called when a task that ended long ago is forgotten; it must not start or stop any
@@ -95,6 +97,9 @@ func New(o Options) *Tasks { return &Tasks{o: o, patience: Patience} }
 func (t *Tasks) Start(r Request) (Task, error) {
 	if err := r.Check(); err != nil {
 		return Task{}, err
+	}
+	if t.o.Fixed && r.changes() {
+		return Task{}, &Invalid{"verb", ErrFixed}
 	}
 	x := &task{token: r.Token, ended: make(chan struct{})}
 	r.Token = ""

@@ -113,6 +113,33 @@ func TestTaskIsARun(t *testing.T) {
 	}
 }
 
+// Where tunables are fixed, nothing starts that may change this host's; the lab's hosts may
+// be changed, and what changes nothing may be measured.
+func TestFixed(t *testing.T) {
+	tasks := newTasks(t, Options{Fixed: true})
+	for _, test := range []struct {
+		request Request
+		starts  bool
+	}{
+		{Request{Verb: Tune, Host: "measures"}, false},
+		{Request{Verb: Tune, Host: "measures", Apply: "none"}, false},
+		{Request{Verb: Sweep, Host: "measures", Experiment: "receive-spread"}, false},
+		{Request{Verb: Tune, Host: "measures", DryRun: true}, true},
+		{Request{Verb: Test, Host: "measures"}, true},
+		{Request{Verb: Diagnose, Host: "measures"}, true},
+		{Request{Verb: Tune, Scenario: "california-uk"}, true},
+		{Request{Verb: Sweep, Experiment: "gigaswift-acks"}, true},
+	} {
+		x, err := tasks.Start(test.request)
+		if test.starts != (err == nil) || !test.starts && !errors.Is(err, ErrFixed) {
+			t.Errorf("%+v: %v", test.request, err)
+		}
+		if err == nil {
+			_ = tasks.Stop(x.ID) // it may have ended by itself
+		}
+	}
+}
+
 // One task measures at a time, in the order in which they were asked for; a few wait, and know their
 // place; more are refused.
 func TestOneAtATime(t *testing.T) {
