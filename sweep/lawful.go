@@ -3,7 +3,9 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,23 +55,35 @@ var formulas = map[LawName][2]string{
 }
 
 // holdBeside compares the points with the experiment's law, and gives each what the
-// law has for it. capacity is what the path carries, 0 if that is not known: then the
-// most that was measured.
-func (d *Document) holdBeside(name LawName, factors Factors, capacity unit.Rate) {
+// law has for it. C is what the point's path carries; the most that was measured on it
+// where that is more, or nothing is known.
+func (d *Document) holdBeside(name LawName, factors Factors, about About) {
 	if name == "" {
 		return
 	}
-	for _, p := range d.Points {
-		capacity = max(capacity, p.Goodput) // what is known may be an estimate
+	carries := map[float64]unit.Rate{} // by the path's rate; 0: it was left as it is
+	for i := range d.Points {
+		p := &d.Points[i]
+		rate := p.pathRate()
+		if rate == 0 {
+			carries[0] = max(carries[0], about.Capacity)
+		} else {
+			carries[rate] = max(carries[rate], unit.Rate(rate*about.Share))
+		}
+		carries[rate] = max(carries[rate], p.Goodput)
 	}
-	l := &Law{Name: name, Formula: formulas[name][0], Source: formulas[name][1], Capacity: capacity}
+	l := &Law{Name: name, Formula: formulas[name][0], Source: formulas[name][1]}
+	if len(carries) == 1 {
+		l.Capacity = slices.Collect(maps.Values(carries))[0]
+	}
 	d.Law = l
 	if name == Scalability {
 		l.Capacity = 0
 		d.fitCurves(factors)
 	} else {
 		for i := range d.Points {
-			d.Points[i].Law = d.Points[i].predicted(name, capacity)
+			p := &d.Points[i]
+			p.Law = p.predicted(name, carries[p.pathRate()])
 		}
 	}
 	var measured, predicted []float64
@@ -87,6 +101,14 @@ func (d *Document) holdBeside(name LawName, factors Factors, capacity unit.Rate)
 	} else if l.Says == "" {
 		l.Says = "no point has all that the law needs to know"
 	}
+}
+
+// pathRate is that of the point's path in bit/s, if the experiment says it; else 0.
+func (p *PointResult) pathRate() float64 {
+	if v, ok := p.Factors["path.rate"]; ok && v.IsNumber() {
+		return v.Number
+	}
+	return 0
 }
 
 // predicted is what a law has for a point; nil if what it needs is not known.

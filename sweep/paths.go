@@ -66,6 +66,7 @@ func (w *Paths) About() About {
 	if a.Capacity == 0 {
 		a.Capacity = w.scenario.Path.Goodput(&w.scenario.Path.AToB)
 	}
+	a.Share = float64(w.scenario.Path.Goodput(&wire.Direction{Rate: 1}))
 	return a
 }
 

@@ -30,7 +30,7 @@ func (r *run) document() *Document {
 	} else {
 		d.findEnough(r.factors, r.measured, float64(r.spec.Smallest))
 	}
-	d.holdBeside(r.spec.Law, r.factors, r.about.Capacity)
+	d.holdBeside(r.spec.Law, r.factors, r.about)
 	d.Says = d.sentence()
 	return d
 }

@@ -31,6 +31,7 @@ type World interface {
 type About struct {
 	CPUs     int       // that both ends have, the fewer of the two; 0: not known
 	Capacity unit.Rate // what the path carries as goodput; 0: not known
+	Share    float64   // of its rate that is, without headers; 0: not known
 	Scenario string    // of the lab
 	Shared   bool      // both ends are on one machine, so that a host's CPU time is that of both
 	Kernels  Kernels
