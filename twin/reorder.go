@@ -1,0 +1,108 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// held is what a transfer shows of packets that were overtaken.
+type held struct {
+	late     float64 // packets that came late: seen as such, or sent again without need
+	sent     float64
+	distance float64 // packets by which they were late, at most
+	rate     float64 // bits a second at which packets came
+}
+
+// overtaken counts, over the transfers that any application would make: what TCP saw out
+// of order, and what it sent again although it had only been late. Others count for how
+// late packets were: those that fill the path see the most packets overtake.
+func (s *seen) overtaken() (counted held, each []held) {
+	for _, m := range s.moved {
+		h := held{}
+		for i := range m.senders {
+			samples := m.senders[i].Samples
+			h.late += float64(bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.ReordSeen }) + bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.DsackDups }))
+			for j := range samples {
+				h.distance = max(h.distance, float64(samples[j].TCP.Reordering))
+			}
+		}
+		first, last := m.steps[0], m.steps[len(m.steps)-1]
+		bytes, _ := m.packet()
+		for _, step := range m.steps {
+			h.sent += step.sent
+			h.rate += step.delivered * bytes * 8
+		}
+		h.rate /= (last.to - first.from).Seconds() * float64(len(m.senders))
+		each = append(each, h)
+		if m.plain && m.gentle() == s.moved[0].gentle() {
+			counted.late, counted.sent = counted.late+h.late, counted.sent+h.sent
+		}
+	}
+	return counted, each
+}
+
+const (
+	// fewLate are too few to speak of reordering.
+	fewLate = 10
+	// tooMany times the kernel's bound of what it takes for reordering (300 packets,
+	// net.ipv4.tcp_max_reordering) a distance says only that there were more.
+	tooMany = 290
+)
+
+// reorder: a share of the packets of the data's way is held back, by a time.
+func (b *builder) reorder(name string) {
+	c, each := b.overtaken()
+	if c.late < fewLate || c.late < c.sent*1e-4 {
+		if c.sent > 0 {
+			_, most := counted(c.late)
+			b.leave(Key{How: AtMost, High: unit.Percent(most / c.sent), Why: fmt.Sprintf("%.0f of %.0f segments came late or twice", c.late, c.sent)}, "path", name, "reorder")
+		}
+		return
+	}
+	by, least, most, how := b.lateBy(each)
+	if by <= 0 {
+		return
+	}
+	low, high := counted(c.late)
+	b.set(Key{
+		How: Inferred, Low: unit.Percent(low / c.sent), High: unit.Percent(high / c.sent),
+		Why: fmt.Sprintf("%.0f of %.0f segments came late; by %s to %s, %s", c.late, c.sent, unit.Milliseconds(least), unit.Milliseconds(most), how),
+	}, fmt.Sprintf("{share: %s, by: %s}", share(c.late/c.sent), span(by)), "path", name, "reorder")
+}
+
+// lateBy is by how much late packets are late. As many packets overtake one as come in
+// that time: at the link's rate at most, at the transfer's own in the mean. A handshake
+// of the probe that was held back says it directly.
+func (s *seen) lateBy(each []held) (by, least, most time.Duration, how string) {
+	low, high := 0.0, math.Inf(1)
+	bytes, _ := s.moved[0].packet()
+	for _, h := range each {
+		if h.distance < 4 || h.late < fewLate || h.rate <= 0 { // 3 is where TCP begins
+			continue
+		}
+		low = max(low, h.distance*bytes*8/float64(s.rates[0].rate))
+		if h.distance < tooMany {
+			high = min(high, h.distance*bytes*8/h.rate)
+		}
+	}
+	if low == 0 {
+		return 0, 0, 0, ""
+	}
+	high = max(high, low)
+	if math.IsInf(high, 1) {
+		high = 2 * low
+	}
+	least, most = seconds(low), seconds(high)
+	if late := s.rtt.Max - s.rtt.Min; s.rtt.Count > 0 && float64(late) > 0.8*float64(least) && float64(late) < 1.5*float64(most) {
+		return late, least, most, "as a handshake of the probe was"
+	}
+	return seconds(math.Sqrt(low * high)), least, most, "as many packets overtook them"
+}
+
+func seconds(v float64) time.Duration {
+	return time.Duration(clamp(v, 0, 10) * float64(time.Second))
+}
