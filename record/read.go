@@ -22,6 +22,7 @@ type Filter struct {
 	From, To string    // of one path
 	Kind     Kind      // of run
 	Tag      string    // that it has
+	Scenario string    // that its own begins with: of small letters, digits and hyphens
 	Since    time.Time // started then or later
 	Until    time.Time // started before
 	Most     int       // the latest so many; 0: all
@@ -48,6 +49,9 @@ func (f Filter) where() (text string, args []any) {
 	}
 	if f.Tag != "" {
 		add(`id IN (SELECT run FROM tag WHERE tag = $)`, f.Tag)
+	}
+	if f.Scenario != "" {
+		add(`scenario LIKE $`, f.Scenario+"%")
 	}
 	if !f.Since.IsZero() {
 		add(`started >= $`, stamp(f.Since))

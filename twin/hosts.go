@@ -134,24 +134,3 @@ func (b *builder) sysctls(name string, facts *host.Facts) {
 		b.lack("that %s is off on %s (%s): the lab has no key for offloads", strings.Join(slices.Sorted(maps.Keys(off)), ", "), name, clean(facts.Name))
 	}
 }
-
-// lacks says what else limited and cannot be built.
-func (b *builder) lacks() {
-	for cause, why := range map[string]string{
-		diagnose.ApplicationWindow: "the application's own window: fullbore's transfers have none",
-		diagnose.DuplexMismatch:    "the duplex mismatch: only what it lost is there",
-		diagnose.MemoryPressure:    "the memory for all of TCP (tcp_mem): it is a whole machine's",
-	} {
-		if b.has(cause) != nil {
-			b.lack("%s", why)
-		}
-	}
-	for _, m := range b.plainOnes() {
-		if most := m.last().MaxPacingRate; b.has(diagnose.PacingCap) != nil && shaper(b.a, b.used(true)) == 0 && most > 0 {
-			b.lack("the pacing rate that the application set on its sockets: the lab has no key for it")
-			break
-		}
-	}
-	slices.Sort(b.t.Lacks)
-	b.t.Lacks = slices.Compact(b.t.Lacks)
-}

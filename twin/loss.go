@@ -85,7 +85,9 @@ func (b *builder) loss(name string) {
 	}
 	_, most := counted(max(0, lost))
 	if c.events < fewEvents || lost < fewEvents || lost < c.lost/3 || c.sent <= lost {
-		if c.sent > 0 {
+		if c.sent == 0 {
+			b.leave(Key{How: Assumed, Why: "a queue stood all the time: what was lost without one cannot be told"}, "path", name, "loss")
+		} else {
 			b.leave(Key{How: AtMost, High: unit.Percent(most / c.sent), Why: fmt.Sprintf("%.0f of %.0f segments were lost without a queue, damaged ones left out", max(0, lost), c.sent)}, "path", name, "loss")
 		}
 		return
@@ -198,7 +200,7 @@ func (b *builder) lostBack(name string) {
 	}
 	missing := max(0, 1-came/went)
 	if missing < 0.02 {
-		b.leave(Key{How: AtMost, High: "2%", Why: fmt.Sprintf("%.0f acknowledgements were sent, %.0f came", went, came)}, "path", name, "loss")
+		b.leave(Key{How: AtMost, High: unit.Percent(0.02), Why: fmt.Sprintf("%.0f acknowledgements were sent, %.0f came", went, came)}, "path", name, "loss")
 		return
 	}
 	if b.has(diagnose.ReversePath) != nil && b.fills(went) {

@@ -3,6 +3,7 @@ package twin
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/unit"
@@ -33,4 +34,25 @@ func (b *builder) traffic() {
 		How: Inferred, Low: fmt.Sprintf("%.0f", clamp(math.Floor(flows.low), 1, 64)), High: fmt.Sprintf("%.0f", clamp(math.Ceil(flows.high), 1, 64)),
 		Why: fmt.Sprintf("flows that would leave %s of %s to this transfer, if all get the same", b.before, unit.Rate(limit)),
 	}, fmt.Sprintf("[{from: a, to: b, flows: %d, start: 0s}]", n), "traffic")
+}
+
+// lacks says what else limited and cannot be built.
+func (b *builder) lacks() {
+	for cause, why := range map[string]string{
+		diagnose.ApplicationWindow: "the application's own window: fullbore's transfers have none",
+		diagnose.DuplexMismatch:    "the duplex mismatch: only what it lost is there",
+		diagnose.MemoryPressure:    "the memory for all of TCP (tcp_mem): it is a whole machine's",
+	} {
+		if b.has(cause) != nil {
+			b.lack("%s", why)
+		}
+	}
+	for _, m := range b.plainOnes() {
+		if most := m.last().MaxPacingRate; b.has(diagnose.PacingCap) != nil && shaper(b.a, b.used(true)) == 0 && most > 0 {
+			b.lack("the pacing rate that the application set on its sockets: the lab has no key for it")
+			break
+		}
+	}
+	slices.Sort(b.t.Lacks)
+	b.t.Lacks = slices.Compact(b.t.Lacks)
 }
