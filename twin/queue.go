@@ -77,7 +77,10 @@ func (b *builder) queue(name string, a bool) {
 	k, bytes := Key{How: Assumed, Why: "nothing filled it: one bandwidth-delay product, 64 packets at least"}, usual
 	burst := float64(b.there.Capacity.Burst)
 	seenBytes := bytesIn(link.rate, b.depth.deepest)
+	back, backKnown, filled := b.queueOfACKs()
 	switch {
+	case !a && filled:
+		bytes, k = back, backKnown
 	case !a:
 	case b.has(diagnose.ShallowQueue) != nil && burst > 0:
 		bytes = burst
