@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/record"
@@ -48,6 +49,9 @@ func chosen(all []entry, n int) []entry {
 	}
 	return picked
 }
+
+// tuning90 is how long a tuning may take whose budget is 90 s of traffic.
+const tuning90 = 4 * time.Minute
 
 // twinsSeed was chosen before any twin was made: the number of the first draw.
 const twinsSeed = 1
@@ -117,7 +121,9 @@ func (o *options) makeTwins(ctx context.Context, all []entry, p *progress) ([]tw
 		}
 		defer remove()
 	}
-	b := &bench{options: o, dir: dir, keep: dir}
+	own := *o
+	own.deadline = max(o.deadline, tuning90)
+	b := &bench{options: &own, dir: dir, keep: dir}
 	var results []twinned
 	for i := range all {
 		t, err := b.twinOf(ctx, &all[i])

@@ -24,7 +24,7 @@ const tick = time.Millisecond
 
 // roundTrip is the least time that anything took there and back, without the time that
 // the links take to send it.
-func (s *seen) roundTrip() known95 {
+func (s *seen) roundTrip() interval {
 	sending := func(there, back float64) float64 {
 		return 8e9 * (there/float64(s.rates[0].rate) + back/float64(s.rates[1].rate))
 	}
@@ -32,17 +32,17 @@ func (s *seen) roundTrip() known95 {
 	if s.rtt.Min == 0 {
 		bytes, _ := s.moved[0].packet()
 		value := max(0, tcp-sending(bytes, 52))
-		return known95{value, value, value + float64(tick)}
+		return interval{value, value, value + float64(tick)}
 	}
 	least, median := float64(s.rtt.Min), float64(s.rtt.Median)
 	off := min(sending(handshake, handshake), least)
 	if tcp+float64(tick) < least && tcp < 0.95*least { // others kept a queue while it was probed
-		return known95{tcp, tcp, tcp + float64(tick)}
+		return interval{tcp, tcp, tcp + float64(tick)}
 	}
 	if s.wander() > 0 { // it goes both ways about the middle
-		return known95{median - off, least - off, float64(s.rtt.Max) - off}
+		return interval{median - off, least - off, float64(s.rtt.Max) - off}
 	}
-	return known95{least - off, least - off, median - off}
+	return interval{least - off, least - off, median - off}
 }
 
 // restless is how far a handshake on a path without jitter may be above the least: what

@@ -24,8 +24,8 @@ func (b *builder) host(name string) {
 	b.congestion(name, a, facts)
 	b.cpus(name, a, facts)
 	b.program(name, a)
-	if cap := shaper(facts, b.used(a)); cap >= unit.Kbps {
-		b.set(Key{How: Measured, Why: "the rate of the queue before its interface; its burst and length are not known, and are the lab's"}, rate(cap), "hosts", name, "shape")
+	if shaped := shaper(facts, b.used(a)); shaped >= unit.Kbps {
+		b.set(Key{How: Measured, Why: "the rate of the queue before its interface; its burst and length are not known, and are the lab's"}, rate(shaped), "hosts", name, "shape")
 	}
 	b.sysctls(name, facts)
 }

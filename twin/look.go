@@ -31,8 +31,8 @@ type seen struct {
 	before, after unit.Rate
 	moved         []*moved // that moved something, in their order
 
-	base  known95   // the round trip of the idle path, in ns
-	rates [2]linked // there and back
+	base  interval // the round trip of the idle path, in ns
+	rates [2]link  // there and back
 	depth queued
 }
 

@@ -166,16 +166,16 @@ func (s *seen) leastRTT() float64 {
 	return least
 }
 
-// found95 are the transfers as any application would make them, with the settings that
+// plainOnes are the transfers as any application would make them, with the settings that
 // were found.
 func (s *seen) plainOnes() []*moved {
 	return slices.DeleteFunc(slices.Clone(s.moved), func(m *moved) bool { return !m.plain })
 }
 
-// known95 is a value with its interval.
-type known95 struct{ value, low, high float64 }
+// interval is a value and what it lies between.
+type interval struct{ value, low, high float64 }
 
 // typical is the median with the least and the most.
-func typical(all []float64) known95 {
-	return known95{stat.Median(all), slices.Min(all), slices.Max(all)}
+func typical(all []float64) interval {
+	return interval{stat.Median(all), slices.Min(all), slices.Max(all)}
 }

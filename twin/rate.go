@@ -9,14 +9,14 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// linked is the rate of the narrowest link of a way, and how it is known.
-type linked struct {
+// link is the rate of the narrowest link of a way, and how it is known.
+type link struct {
 	rate, low, high unit.Rate
 	how             Knowledge
 	why             string
 }
 
-func (l linked) key() Key {
+func (l link) key() Key {
 	k := Key{How: l.how, Why: l.why}
 	if l.low > 0 {
 		k.Low = l.low.String()
@@ -33,20 +33,20 @@ func (l linked) key() Key {
 const tight = 0.05
 
 // trains is what packet trains say of a way.
-func trains(d *path.Direction) (l linked, measured bool) {
+func trains(d *path.Direction) (l link, measured bool) {
 	c := d.Capacity
 	if !c.Measured() || c.Low <= 0 || c.Low > c.High {
 		return l, false
 	}
-	return linked{c.Rate, c.Low, c.High, Measured, "dispersion of packet trains"}, true
+	return link{c.Rate, c.Low, c.High, Measured, "dispersion of packet trains"}, true
 }
 
 // linkThere is the rate of the data's way, before it is known whether a transfer filled it.
-func (s *seen) linkThere() linked {
+func (s *seen) linkThere() link {
 	reached, peak := s.most()
 	if l, ok := trains(s.there); ok {
-		if cap := shaper(s.a, s.used(true)); cap > 0 && near(l.rate, cap, 0.1) {
-			return s.behind(cap)
+		if shaped := shaper(s.a, s.used(true)); shaped > 0 && near(l.rate, shaped, 0.1) {
+			return s.behind(shaped)
 		}
 		if float64(reached) <= 1.1*float64(l.high) {
 			return l
@@ -56,7 +56,7 @@ func (s *seen) linkThere() linked {
 	if c := s.there.Capacity; c.Plausible() && !c.Assumed {
 		least = max(least, c.Low)
 	}
-	l := linked{rate: least, low: least, how: AtLeast, why: "the most that arrived at any time; packet trains gave no upper bound"}
+	l := link{rate: least, low: least, how: AtLeast, why: "the most that arrived at any time; packet trains gave no upper bound"}
 	if speed := s.slowerNIC(); speed >= least {
 		l.rate, l.why = speed, fmt.Sprintf("the speed of the slower of the hosts' interfaces; %s were seen", least)
 	}
@@ -65,22 +65,22 @@ func (s *seen) linkThere() linked {
 
 // behind is the rate of what lies behind the sender's own shaper, which trains have to
 // pass as well: what comes the other way, or the speed of an interface, or not known.
-func (s *seen) behind(cap unit.Rate) linked {
-	l := linked{rate: 10 * cap, low: cap, how: AtLeast, why: fmt.Sprintf("nothing got past the sender's own shaper of %s", cap)}
-	if back, ok := trains(s.back); ok && back.rate > cap {
+func (s *seen) behind(shaped unit.Rate) link {
+	l := link{rate: max(2*shaped, path.AssumedRate), low: shaped, how: AtLeast, why: fmt.Sprintf("nothing got past the sender's own shaper of %s", shaped)}
+	if back, ok := trains(s.back); ok && back.rate > shaped {
 		l.rate, l.why = back.rate, l.why+"; as much as the way back carries"
-	} else if speed := s.slowerNIC(); speed > cap {
+	} else if speed := s.slowerNIC(); speed > shaped {
 		l.rate, l.why = speed, l.why+"; the speed of the slower of the hosts' interfaces"
 	}
 	return l
 }
 
 // linkBack is the rate of the acknowledgements' way.
-func (s *seen) linkBack() linked {
+func (s *seen) linkBack() link {
 	if l, ok := trains(s.back); ok {
 		return l
 	}
-	l := linked{rate: path.AssumedRate, how: Assumed, why: "nothing measured the way back; taken to be as fast as the way there"}
+	l := link{rate: path.AssumedRate, how: Assumed, why: "nothing measured the way back; taken to be as fast as the way there"}
 	if there, ok := trains(s.there); ok {
 		l.rate = there.rate
 	} else if reached, peak := s.most(); max(reached, peak) > 0 {
@@ -177,7 +177,7 @@ func (s *seen) stood(m *moved) bool {
 }
 
 // seenFull is the rate once a transfer is known to have filled the link.
-func (l linked) seenFull(full unit.Rate) linked {
+func (l link) seenFull(full unit.Rate) link {
 	switch {
 	case l.how == Measured && float64(l.high-l.low) <= tight*float64(l.rate):
 		return l
@@ -186,7 +186,7 @@ func (l linked) seenFull(full unit.Rate) linked {
 	case l.how == AtLeast && full < l.low*0.9:
 		return l
 	}
-	return linked{full, l.low, l.high, Inferred, "what a full bottleneck delivered, with its headers: a queue stood before it"}
+	return link{full, l.low, l.high, Inferred, "what a full bottleneck delivered, with its headers: a queue stood before it"}
 }
 
 func near(a, b unit.Rate, within float64) bool {
