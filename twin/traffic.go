@@ -11,7 +11,8 @@ import (
 
 // traffic is what others send, if they were seen. How many flows they are follows from
 // the share that this transfer got: of equal flows at one bottleneck each gets the
-// same (Jain, The Art of Computer Systems Performance Analysis, 1991: a fair share).
+// same once shares have settled (Chiu and Jain, Computer Networks and ISDN Systems 17, 1989),
+// so that the second half of a transfer counts.
 func (b *builder) traffic() {
 	if b.has(diagnose.CompetingTraffic) == nil {
 		b.lack("what others send over the path: none was seen to take a part of it")
@@ -19,7 +20,7 @@ func (b *builder) traffic() {
 	}
 	var all []float64
 	for _, m := range b.plainOnes() {
-		if own := float64(m.carried()); own > 0 && len(m.senders) == len(b.moved[0].senders) {
+		if own := m.lately(); own > 0 && len(m.senders) == len(b.moved[0].senders) {
 			n := float64(len(m.senders))
 			all = append(all, n*(float64(b.rates[0].rate)/own-1))
 		}
@@ -34,6 +35,17 @@ func (b *builder) traffic() {
 		How: Inferred, Low: fmt.Sprintf("%.0f", clamp(math.Floor(flows.low), 1, 64)), High: fmt.Sprintf("%.0f", clamp(math.Ceil(flows.high), 1, 64)),
 		Why: fmt.Sprintf("flows that would leave %s of %s to this transfer, if all get the same", b.before, unit.Rate(limit)),
 	}, fmt.Sprintf("[{from: a, to: b, flows: %d, start: 0s}]", n), "traffic")
+}
+
+// lately is the rate of packets delivered in the second half of a transfer.
+func (m *moved) lately() float64 {
+	bytes, _ := m.packet()
+	half := m.steps[len(m.steps)/2:]
+	delivered := 0.0
+	for _, step := range half {
+		delivered += step.delivered
+	}
+	return delivered * bytes * 8 / (half[len(half)-1].to - half[0].from).Seconds()
 }
 
 // lacks says what else limited and cannot be built.
