@@ -3,9 +3,11 @@ package twin
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -17,8 +19,9 @@ type held struct {
 	rate     float64 // bits a second at which packets came
 }
 
-// overtaken counts, over the transfers that any application would make: what TCP saw out
-// of order, and what it sent again although it had only been late. Others count for how
+// overtaken counts what TCP saw out of order, and what it sent again although it had only
+// been late: over the transfers with the kind of congestion control that was found, as
+// BBR's, which repair less by acknowledgement, see less of it. The others count for how
 // late packets were: those that fill the path see the most packets overtake.
 func (s *seen) overtaken() (counted held, each []held) {
 	for _, m := range s.moved {
@@ -38,7 +41,7 @@ func (s *seen) overtaken() (counted held, each []held) {
 		}
 		h.rate /= (last.to - first.from).Seconds() * float64(len(m.senders))
 		each = append(each, h)
-		if m.plain && m.gentle() == s.moved[0].gentle() {
+		if m.gentle() == s.moved[0].gentle() && m.Spec.Pace == 0 && m.Spec.MSS == 0 {
 			counted.late, counted.sent = counted.late+h.late, counted.sent+h.sent
 		}
 	}
@@ -75,32 +78,44 @@ func (b *builder) reorder(name string) {
 }
 
 // lateBy is by how much late packets are late. As many packets overtake one as come in
-// that time: at the link's rate at most, at the transfer's own in the mean. A handshake
-// of the probe that was held back says it directly.
+// that time: at the link's rate where a transfer fills it; otherwise at that rate at
+// most, and at the transfer's own in the mean. A handshake of the probe that was held
+// back says it directly.
 func (s *seen) lateBy(each []held) (by, least, most time.Duration, how string) {
-	low, high := 0.0, math.Inf(1)
+	low, high, full := 0.0, math.Inf(1), []float64{}
 	bytes, _ := s.moved[0].packet()
+	link := float64(s.rates[0].rate)
 	for _, h := range each {
 		if h.distance < 4 || h.late < fewLate || h.rate <= 0 { // 3 is where TCP begins
 			continue
 		}
-		low = max(low, h.distance*bytes*8/float64(s.rates[0].rate))
-		if h.distance < tooMany {
-			high = min(high, h.distance*bytes*8/h.rate)
+		atLink := h.distance * bytes * 8 / link
+		switch {
+		case h.distance >= tooMany: // there may have been more
+			low = max(low, min(atLink, tooMany*bytes*8/link))
+		case h.rate >= keepsUp*link:
+			full = append(full, atLink)
+		default:
+			low, high = max(low, atLink), min(high, h.distance*bytes*8/h.rate)
 		}
 	}
-	if low == 0 {
+	how = "as many packets overtook them"
+	switch {
+	case len(full) > 0:
+		by, least, most = seconds(stat.Median(full)), seconds(0.85*slices.Min(full)), seconds(1.15*slices.Max(full))
+	case low == 0:
 		return 0, 0, 0, ""
+	default:
+		high = max(high, low)
+		if math.IsInf(high, 1) {
+			high = 2 * low
+		}
+		by, least, most = seconds(math.Sqrt(low*high)), seconds(low), seconds(high)
 	}
-	high = max(high, low)
-	if math.IsInf(high, 1) {
-		high = 2 * low
-	}
-	least, most = seconds(low), seconds(high)
-	if late := s.rtt.Max - s.rtt.Min; s.rtt.Count > 0 && float64(late) > 0.8*float64(least) && float64(late) < 1.5*float64(most) {
+	if late := s.rtt.Max - s.rtt.Min; s.rtt.Count > 0 && late > 0 && float64(late) > 0.8*float64(least) && float64(late) < 1.5*float64(most) {
 		return late, least, most, "as a handshake of the probe was"
 	}
-	return seconds(math.Sqrt(low * high)), least, most, "as many packets overtook them"
+	return by, least, most, how
 }
 
 func seconds(v float64) time.Duration {
