@@ -52,11 +52,11 @@ func (s *seen) linkThere() link {
 			return l
 		}
 	}
-	least := max(reached, peak)
+	least := reached
 	if c := s.there.Capacity; c.Plausible() && !c.Assumed {
 		least = max(least, c.Low)
 	}
-	l := link{rate: least, low: least, how: AtLeast, why: "the most that arrived at any time; packet trains gave no upper bound"}
+	l := link{rate: max(least, peak), low: least, how: AtLeast, why: "the most that arrived at any time; packet trains gave no upper bound"}
 	if speed := s.slowerNIC(); speed >= least {
 		l.rate, l.why = speed, fmt.Sprintf("the speed of the slower of the hosts' interfaces; %s were seen", least)
 	}
