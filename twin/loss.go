@@ -20,18 +20,30 @@ type lossCount struct {
 // fewEvents are too few to speak of a share: one or two losses may be anything.
 const fewEvents = 3
 
+// shortTrip is the round trip below which a queue fills and drains between two looks: a
+// tenth of the time between them (bulk.DefaultInterval).
+const shortTrip = bulk.DefaultInterval / 10
+
 // unqueued counts the segments that were lost with no queue before them that could have
 // run over: what was sent again, less what the receiver had already, while round trips
-// were near the least. Slow start fills and overruns a queue within one look, so that
-// the looks beside it count too.
+// were near the least. Slow start fills and overruns a queue between two looks, and is
+// left out. Where round trips are short, so does every loss-based control, again and
+// again: a look during which the link was full, or just before, is left out then.
 func (s *seen) unqueued() (c lossCount) {
 	limit := max(float64(time.Millisecond), s.base.value/4)
 	if s.depth.full > 0 {
 		limit = min(limit, s.depth.full/3)
 	}
+	full := math.Inf(1)
+	if s.base.value < float64(shortTrip) {
+		full = keepsUp * float64(s.rates[0].rate)
+	}
 	for _, m := range s.moved {
+		rate := 0.0
 		for _, step := range m.steps {
-			if step.rtt-s.base.value > limit || step.rtt == 0 {
+			before := rate
+			rate = m.rate(step)
+			if step.omitted || step.rtt-s.base.value > limit || step.rtt == 0 || max(rate, before) >= full {
 				continue
 			}
 			c.sent += step.sent
@@ -95,7 +107,12 @@ func (b *builder) loss(name string) {
 	p := lost / c.sent
 	low, high := counted(lost)
 	k := Key{How: Measured, Low: unit.Percent(low / c.sent), High: unit.Percent(high / c.sent), Why: fmt.Sprintf("%.0f of %.0f segments were lost while no queue stood", lost, c.sent)}
-	if length := b.burstLength(p); length >= bursty {
+	length := b.burstLength(p)
+	if reached, _ := b.most(); length >= overrun && float64(reached) >= float64(b.rates[0].rate)/2 {
+		b.leave(Key{How: Inferred, Why: fmt.Sprintf("%.0f of %.0f segments were lost, %.2g at a time: a queue that ran over between two looks; whether more is lost cannot be told", lost, c.sent, length)}, "path", name, "loss")
+		return
+	}
+	if length >= bursty {
 		k.Why += fmt.Sprintf(", %.2g at a time", length)
 		r := 1 / length
 		b.set(k, fmt.Sprintf("{model: gilbert, p: %s, r: %s, loss: 100%%}", share(p*r/(1-p)), share(r)), "path", name, "loss")
@@ -124,6 +141,11 @@ func (s *seen) lostElsewhere() string {
 // bursty is the mean number of packets lost at once from which on losses are not
 // independent of each other.
 const bursty = 1.6
+
+// overrun is the mean number from which on it is a queue that ran over, on a path that
+// was at least half full: what comes at once there is a super-packet of 64 KB, some 45
+// packets, of which a full queue takes a part.
+const overrun = 5
 
 // burstLength is how many packets are lost at once, in the mean, beyond what chance
 // brings together: with a share p lost independently, a window of w packets that lost any

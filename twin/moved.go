@@ -29,6 +29,7 @@ type moved struct {
 // step is the time between two samples.
 type step struct {
 	from, to  time.Duration
+	omitted   bool    // in the time that is not measured: slow start
 	rtt       float64 // the longest smoothed round trip at either end of it, and before and after, in ns
 	least     float64 // the shorter one of those at its ends
 	sent      float64 // data segments
@@ -72,7 +73,7 @@ func steps(streams []bulk.Stream) []step {
 		for j := 1; j < len(samples); j++ {
 			before, after, into := &samples[j-1], &samples[j], &all[j-1]
 			if i == longest {
-				into.from, into.to = before.At, after.At
+				into.from, into.to, into.omitted = before.At, after.At, after.Omitted
 			}
 			for _, near := range samples[max(0, j-2):min(len(samples), j+2)] {
 				into.rtt = max(into.rtt, 1e3*float64(near.TCP.RTT))

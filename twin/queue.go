@@ -3,11 +3,11 @@ package twin
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/lab/wire"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -27,20 +27,24 @@ const keepsUp = 0.75
 // room: TCP's round trips are smoothed, and behind a queue that fills.
 const overran = 0.7
 
+// usually is the share of the waits that are no longer than the longest that counts: a
+// host that hesitates for once makes no queue.
+const usually = 0.95
+
 // queueDepth looks for the longest waits of full links, with loss and without.
 func (s *seen) queueDepth() (q queued) {
 	if s.has(diagnose.ReversePath) != nil || s.hostHeld() { // it is acknowledgements that wait, or data in a host
 		return q
 	}
 	crowded := s.has(diagnose.CompetingTraffic) != nil
-	var lost []float64
+	var all, lost []float64
 	for _, m := range s.moved {
 		for _, step := range m.steps {
 			waited := step.rtt - s.base.value
 			if waited < float64(time.Millisecond) && waited < s.base.value/4 || !crowded && m.rate(step) < keepsUp*float64(s.rates[0].rate) {
 				continue
 			}
-			q.deepest = max(q.deepest, waited)
+			all = append(all, waited)
 			if step.again > step.needless {
 				lost = append(lost, waited)
 			}
@@ -49,10 +53,13 @@ func (s *seen) queueDepth() (q queued) {
 			}
 		}
 	}
+	if len(all) > 0 {
+		q.deepest = stat.Quantile(all, usually)
+	}
 	if len(lost) == 0 {
 		return q
 	}
-	most := slices.Max(lost)
+	most := stat.Quantile(lost, usually)
 	if most < overran*q.deepest || s.has(diagnose.Policer) != nil { // those were lost for another reason
 		return q
 	}
