@@ -2,11 +2,10 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	"maps"
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/host"
