@@ -48,7 +48,11 @@ func (s *seen) linkThere() link {
 		if shaped := shaper(s.a, s.used(true)); shaped > 0 && near(l.rate, shaped, 0.1) {
 			return s.behind(shaped)
 		}
-		if float64(reached) <= 1.1*float64(l.high) {
+		wide := float64(l.high-l.low) > tight*float64(l.rate)
+		switch {
+		case wide && reached > l.rate && float64(reached) <= 1.1*float64(l.high):
+			return link{reached, reached, max(l.high, reached), Inferred, "a transfer came to as much, with its headers; packet trains disagree"}
+		case float64(reached) <= 1.1*float64(l.high):
 			return l
 		}
 	}

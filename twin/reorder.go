@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // held is what a transfer shows of packets that were overtaken.
 type held struct {
-	late     float64 // packets that came late: seen as such, or sent again without need
+	seen     float64 // packets that TCP saw come late
+	needless float64 // packets that it sent again although they were only late
 	sent     float64
 	distance float64 // packets by which they were late, at most
 	rate     float64 // bits a second at which packets came
@@ -28,7 +28,8 @@ func (s *seen) overtaken() (counted held, each []held) {
 		h := held{}
 		for i := range m.senders {
 			samples := m.senders[i].Samples
-			h.late += float64(bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.ReordSeen }) + bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.DsackDups }))
+			h.seen += float64(bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.ReordSeen }))
+			h.needless += float64(bulk.Grown(samples, func(t *bulk.TCPInfo) uint32 { return t.DsackDups }))
 			for j := range samples {
 				h.distance = max(h.distance, float64(samples[j].TCP.Reordering))
 			}
@@ -42,10 +43,18 @@ func (s *seen) overtaken() (counted held, each []held) {
 		h.rate /= (last.to - first.from).Seconds() * float64(len(m.senders))
 		each = append(each, h)
 		if m.gentle() == s.moved[0].gentle() && m.Spec.Pace == 0 && m.Spec.MSS == 0 {
-			counted.late, counted.sent = counted.late+h.late, counted.sent+h.sent
+			counted.seen, counted.needless, counted.sent = counted.seen+h.seen, counted.needless+h.needless, counted.sent+h.sent
 		}
 	}
 	return counted, each
+}
+
+// late is how many packets were late. Those sent again needlessly are seen as late, too,
+// if the first one was acknowledged by SACK in between (tcp_sacktag_one,
+// net/ipv4/tcp_input.c): it lies between the larger count and the sum of both.
+func (h held) late() (typical, least, most float64) {
+	least, most = max(h.seen, h.needless), h.seen+h.needless
+	return (least + most) / 2, least, most
 }
 
 const (
@@ -59,22 +68,24 @@ const (
 // reorder: a share of the packets of the data's way is held back, by a time.
 func (b *builder) reorder(name string) {
 	c, each := b.overtaken()
-	if c.late < fewLate || c.late < c.sent*1e-4 {
+	late, fewest, most := c.late()
+	if late < fewLate || late < c.sent*1e-4 {
 		if c.sent > 0 {
-			_, most := counted(c.late)
-			b.leave(Key{How: AtMost, High: unit.Percent(most / c.sent), Why: fmt.Sprintf("%.0f of %.0f segments came late or twice", c.late, c.sent)}, "path", name, "reorder")
+			_, most := counted(most)
+			b.leave(Key{How: AtMost, High: unit.Percent(most / c.sent), Why: fmt.Sprintf("%.0f of %.0f segments came late or twice", late, c.sent)}, "path", name, "reorder")
 		}
 		return
 	}
-	by, least, most, how := b.lateBy(each)
+	by, soonest, latest, how := b.lateBy(each)
 	if by <= 0 {
 		return
 	}
-	low, high := counted(c.late)
+	low, _ := counted(fewest)
+	_, high := counted(most)
 	b.set(Key{
 		How: Inferred, Low: unit.Percent(low / c.sent), High: unit.Percent(high / c.sent),
-		Why: fmt.Sprintf("%.0f of %.0f segments came late; by %s to %s, %s", c.late, c.sent, unit.Milliseconds(least), unit.Milliseconds(most), how),
-	}, fmt.Sprintf("{share: %s, by: %s}", share(c.late/c.sent), span(by)), "path", name, "reorder")
+		Why: fmt.Sprintf("%.0f of %.0f segments came late; by %s to %s, %s", late, c.sent, unit.Milliseconds(soonest), unit.Milliseconds(latest), how),
+	}, fmt.Sprintf("{share: %s, by: %s}", share(late/c.sent), span(by)), "path", name, "reorder")
 }
 
 // lateBy is by how much late packets are late. As many packets overtake one as come in
@@ -86,7 +97,7 @@ func (s *seen) lateBy(each []held) (by, least, most time.Duration, how string) {
 	bytes, _ := s.moved[0].packet()
 	link := float64(s.rates[0].rate)
 	for _, h := range each {
-		if h.distance < 4 || h.late < fewLate || h.rate <= 0 { // 3 is where TCP begins
+		if late, _, _ := h.late(); h.distance < 4 || late < fewLate || h.rate <= 0 { // 3 is where TCP begins
 			continue
 		}
 		atLink := h.distance * bytes * 8 / link
@@ -101,8 +112,8 @@ func (s *seen) lateBy(each []held) (by, least, most time.Duration, how string) {
 	}
 	how = "as many packets overtook them"
 	switch {
-	case len(full) > 0:
-		by, least, most = seconds(stat.Median(full)), seconds(0.85*slices.Min(full)), seconds(1.15*slices.Max(full))
+	case len(full) > 0: // each is the most that was ever seen, and chance only adds to it
+		by, least, most = seconds(slices.Min(full)), seconds(0.85*slices.Min(full)), seconds(slices.Max(full))
 	case low == 0:
 		return 0, 0, 0, ""
 	default:
