@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy bench bench-lab bench-page mutants
+.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -17,6 +17,9 @@ tunings: ## what tune decides on 16 000 simulated paths whose true gains are kno
 
 accuracy: ## how often diagnose is right, on 104 scenarios whose cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
 	go run ./accuracy -gain
+
+twins: ## 30 scenarios of that suite and their twins, tuned and compared (docs/twin.md); an hour, on an idle machine, as root
+	go run ./accuracy -twins 30
 
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine
 	go test -run '^$$' -bench Wire -benchtime 1x -count 5 ./lab/wire

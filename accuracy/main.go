@@ -32,6 +32,8 @@ type options struct {
 	record   string
 	replay   string
 	gain     bool
+	twins    int
+	again    bool
 	jobs     int
 	deadline time.Duration
 	fullbore string
@@ -62,6 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	progress := &progress{out: stderr}
+	if o.twins > 0 {
+		return o.reportTwins(ctx, all, stdout, progress)
+	}
 	var outcomes []outcome
 	if o.replay != "" {
 		outcomes, err = replay(o.replay, all, progress)
@@ -94,6 +99,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.record, "record", "", "directory to keep the evidence in, for -replay")
 	flags.StringVar(&o.replay, "replay", "", "directory of recorded evidence: diagnose that again, without traffic")
 	flags.BoolVar(&o.gain, "gain", false, "also measure each faulty path with the fault taken away, and compare with the predicted gain")
+	flags.IntVar(&o.twins, "twins", 0, "tune so many scenarios, of all causes alike, and their twins (fullbore lab twin), and compare; what -record DIR has of a former time is not done again")
+	flags.BoolVar(&o.again, "again", false, "with -twins: tune each scenario a second time as well, to see what chance alone does")
 	flags.IntVar(&o.jobs, "jobs", 1, "scenarios of up to 50 Mb/s that run at the same time; faster ones always run alone")
 	flags.DurationVar(&o.deadline, "deadline", 2*time.Minute, "for one run")
 	flags.StringVar(&o.fullbore, "fullbore", "", "the binary to try; empty: built from this checkout")
@@ -113,6 +120,10 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-seeds and -healthy-seeds: use 0 to 100 runs")
 	case o.jobs < 1 || o.jobs > 16:
 		return o, fmt.Errorf("-jobs %d: use 1 to 16", o.jobs)
+	case o.twins < 0 || o.again && o.twins == 0:
+		return o, errors.New("-twins: use 1 or more, and -again only with it")
+	case o.twins > 0 && (o.replay != "" || o.gain):
+		return o, errors.New("-twins measures something else: use it without -replay and -gain")
 	case o.record != "" && o.replay != "":
 		return o, errors.New("both -record and -replay were given: use one")
 	}

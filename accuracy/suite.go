@@ -85,6 +85,9 @@ func (o *options) pick() ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.twins > 0 { // of the whole suite, so that -only does not change which
+		all = chosen(all, o.twins)
+	}
 	var picked []entry
 	for _, e := range all {
 		if (o.half == both || o.half == e.half) && o.only.MatchString(e.Name) {

@@ -19,8 +19,8 @@ import (
 // Echoes that a lab begins with, on a path that is so short that the time of its hosts
 // counts: they come as far apart as those of a person's ping find the hosts asleep.
 const (
-	echoes     = 11
-	echoEvery  = 25 * time.Millisecond
+	echoes     = 9
+	echoEvery  = 60 * time.Millisecond
 	echoWithin = 100 * time.Millisecond
 	shortPath  = 4 * time.Millisecond   // round trip, of which a hundredth is more than is taken off
 	mostOwn    = 100 * time.Microsecond // more is not the hosts' time: something else took the processors

@@ -16,6 +16,7 @@ type Filter struct {
 	Since    time.Time // started then or later
 	Until    time.Time // started before
 	Scenario string    // of the lab
+	Begins   string    // of the lab, those whose scenario begins so: small letters, digits and hyphens
 	Outside  bool      // not in the lab
 	State    State     // that is written of it: a run that was killed still has Running
 	After    Mark      // that come after this one in the list: the next page of it
@@ -58,6 +59,9 @@ func (f Filter) where() (text string, args []any) {
 	}
 	if !f.Until.IsZero() {
 		add(`started < $`, stamp(f.Until))
+	}
+	if f.Begins != "" {
+		add(`scenario LIKE $`, f.Begins+"%")
 	}
 	if f.Scenario != "" {
 		add(`scenario = $`, f.Scenario)

@@ -52,6 +52,26 @@ type Run struct {
 	Transfers []Transfer      `json:"transfers,omitempty"` // in their order, with all samples
 	Hosts     []Host          `json:"hosts,omitempty"`     // facts and tunables, of either end before and after
 	Changes   []Change        `json:"changes,omitempty"`   // that it kept on the hosts, and those that it found since the run before
+	Predicted *Prediction     `json:"predicted,omitempty"` // by a tuning in the path's twin; found when a run is reported, and not kept with it
+}
+
+// Prediction is what a tuning in the path's twin came to.
+type Prediction struct {
+	Run      string     `json:"id"` // of that tuning
+	Started  time.Time  `json:"started"`
+	Before   Expected   `json:"before"`
+	After    Expected   `json:"after"`
+	Gain     float64    `json:"gain"` // factor on goodput
+	GainCI95 [2]float64 `json:"gain_ci95"`
+	Verdict  string     `json:"verdict"` // cause
+	Kept     int        `json:"kept"`    // changes that helped there
+}
+
+// Expected is a goodput with the 95 % interval of its runs; without bounds if there was one.
+type Expected struct {
+	Goodput unit.Rate `json:"goodput_bps"`
+	Low     unit.Rate `json:"low_bps,omitempty"`
+	High    unit.Rate `json:"high_bps,omitempty"`
 }
 
 // Header is what a list of runs shows.

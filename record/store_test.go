@@ -209,7 +209,7 @@ func state(t *testing.T, s *Store, w *writer) State {
 	return all[0].State
 }
 
-// Runs are found by host, path, kind, tag and time.
+// Runs are found by host, path, kind, tag, time, and how the name of their scenario begins.
 func TestFilter(t *testing.T) {
 	onBoth(t, func(t *testing.T, place string) {
 		s := opened(t, place)
@@ -217,7 +217,7 @@ func TestFilter(t *testing.T) {
 		for i, h := range []Header{
 			{Kind: Test, From: "a", To: "b", Tags: []string{"x"}},
 			{Kind: Tune, From: "b", To: "a", Tags: []string{"x", "it's"}},
-			{Kind: Test, From: "a", To: "c"},
+			{Kind: Test, From: "a", To: "c", Scenario: "twin-of-a-to-b-0123abcd"},
 		} {
 			h.ID, h.State, h.Started = fmt.Sprintf("%08x-0000-7000-8000-00000000000%d", i, i), Done, day.AddDate(0, 0, i)
 			if _, err := s.begin(t.Context(), h); err != nil {
@@ -235,7 +235,9 @@ func TestFilter(t *testing.T) {
 			"2 1 ":  {Since: day.AddDate(0, 0, 1)},
 			"0 ":    {Until: day.AddDate(0, 0, 1)},
 			"1 ":    {Host: "a", Kind: Tune, Tag: "x", Since: day, Until: day.AddDate(0, 0, 2), Most: 5},
+			"2":     {Begins: "twin-of-a-to-b-"},
 			"":      {Host: "nobody"},
+			"  ":    {Begins: "of-a-to-b"},
 			" ":     {Tag: "' OR 1=1 --"},
 		} {
 			all, err := s.List(t.Context(), f)

@@ -15,6 +15,7 @@ type labCmd struct {
 	Show labShowCmd `cmd:"" help:"Draw a scenario."`
 	Run  labRunCmd  `cmd:"" help:"Build a scenario and run a command on its host a."`
 	Exec labExecCmd `cmd:"" help:"Run a command on a host of a running lab."`
+	Twin labTwinCmd `cmd:"" help:"Make a scenario of a path that was measured, with what is known of each of its values."`
 }
 
 type labListCmd struct {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -15,6 +17,7 @@ import (
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report/html"
+	"github.com/fullbore/fullbore/twin"
 )
 
 // reportCmd writes runs for people who were not there.
@@ -127,6 +130,9 @@ func findRuns(app *app, names []string) ([]*record.Run, error) {
 			store = opened
 		}
 		run, err := loadRun(app.ctx, store, name)
+		if err == nil {
+			run.Predicted, err = predictedBy(app.ctx, store, run)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -169,4 +175,35 @@ func readRuns(stdin io.Reader, name string, call func(*record.Run) error) error 
 func isPage(text *bufio.Reader) bool {
 	first, _ := text.Peek(1)
 	return string(first) == "<"
+}
+
+// predictedBy is what the last tuning in the twin of a run's path came to, if there was
+// one before it; nil if there was none.
+func predictedBy(ctx context.Context, store *record.Store, run *record.Run) (*record.Prediction, error) {
+	if run.Kind != record.Tune || run.Started.IsZero() {
+		return nil, nil
+	}
+	tried, err := store.List(ctx, record.Filter{Kind: record.Tune, Begins: twin.OfPath(&run.Header), Until: run.Started})
+	if err != nil || len(tried) == 0 {
+		return nil, err
+	}
+	path, err := store.List(ctx, record.Filter{From: run.From, To: run.To, Until: run.Started})
+	if err != nil {
+		return nil, err
+	}
+	for i := range tried { // the latest first
+		if !twin.Tries(&tried[i], &run.Header) {
+			continue
+		}
+		id, _ := twin.Origin(tried[i].Scenario)
+		if !slices.ContainsFunc(path, func(h record.Header) bool { return strings.HasSuffix(h.ID, id) && h.Scenario == run.Scenario }) {
+			continue // of another path, whose name is like this one's
+		}
+		in, err := store.Load(ctx, tried[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		return twin.Predict(in)
+	}
+	return nil, nil
 }

@@ -107,6 +107,14 @@ func (m *markdown) run(number string, s *summary, p *provenance) {
 	if len(s.Advice) > 0 {
 		m.line("")
 	}
+	if p := s.Predicted; p != nil {
+		m.line("### What its twin predicted\n\n%s\n", inline(p.Says))
+		rows := [][]string{{"", "in the twin", "here", ""}}
+		for _, r := range p.Rows {
+			rows = append(rows, []string{r.What, r.Twin, r.Came, r.Agree})
+		}
+		m.table(rows)
+	}
 	m.line("### What it rests on, and where it comes from\n")
 	for _, f := range append(append([]fact{}, s.Facts...), p.Facts...) {
 		m.line("- %s: %s", inline(f.Label), inline(f.Value))

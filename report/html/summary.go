@@ -37,6 +37,8 @@ type summary struct {
 	Action   string // what to do about the verdict
 	Advice   []advice
 	Left     int // entries that are not shown
+
+	Predicted *predicted // nil: by nobody
 }
 
 // fact is a label with what is known.
@@ -96,6 +98,7 @@ func summarise(run *record.Run, l limits) *summary {
 			s.Before = ""
 		}
 	}
+	s.Predicted = predictedBy(run, &docs, clean)
 	s.transfer(run)
 	return s
 }
