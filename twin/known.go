@@ -117,5 +117,6 @@ func clamp(v, least, most float64) float64 {
 // is nearly normal with a deviation of one half (Anscombe, Biometrika 35, 1948).
 func counted(events float64) (low, high float64) {
 	root := math.Sqrt(events + 3.0/8)
-	return math.Pow(max(0, root-0.98), 2), math.Pow(root+0.98, 2)
+	least, most := max(0, root-0.98), root+0.98
+	return least * least, most * most
 }

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/path"
@@ -118,13 +119,6 @@ func (b *builder) stripped(name string) {
 		}
 	}
 	if len(missing) > 0 {
-		list := ""
-		for i, name := range missing {
-			if i > 0 {
-				list += ", "
-			}
-			list += name
-		}
-		b.set(Key{How: Inferred, Why: "both hosts offer it and no connection got it; which way it is lost is not known"}, "["+list+"]", "path", name, "strip")
+		b.set(Key{How: Inferred, Why: "both hosts offer it and no connection got it; which way it is lost is not known"}, "["+strings.Join(missing, ", ")+"]", "path", name, "strip")
 	}
 }
