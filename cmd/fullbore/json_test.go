@@ -58,6 +58,8 @@ func TestJSONContract(t *testing.T) {
 		"tune.json": tune.Result{
 			Schema: tune.ResultSchema, Direction: "forward", From: "a", To: "b", Path: estimate, Before: figure, After: figure,
 			Gain: 328, GainCI95: [2]float64{324, 333}, Proof: &tune.Proof{Pairs: 2, Gain: 328, GainCI95: [2]float64{324, 333}}, Verdict: finding, Remaining: &finding, Apply: tune.ApplyLive,
+			Steps: []tune.Step{{Idea: "let the window grow", Changes: []tune.Setting{{Host: "b", Tunable: "net.ipv4.tcp_rmem", To: "4096 131072 67108864"}},
+				Before: figure, After: figure, Effect: tune.Helps, Says: "helps: 2.94 Mb/s -> 964 Mb/s"}},
 			Kept: []tune.Outcome{outcome}, PutBack: []tune.Outcome{outcome},
 			Advice:  []tune.Advice{{Host: "b", Says: "its administrator should run", Commands: []string{"sysctl"}}},
 			Latency: tune.LatencyPair{Before: 150, After: 244}, TestSeconds: 68.1, TestBytes: 2 << 30,

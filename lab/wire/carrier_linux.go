@@ -90,9 +90,11 @@ const longestSleep = 100 * time.Millisecond
 // keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
 // system call.
 func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
-	began, left := c.now(), int64(longestSleep)
+	began, left, awake := c.now(), int64(longestSleep), false
 	if way := c.lane.next(); way != nil {
-		left = min(left, max(0, way.at(0).due-began-c.waking.early()))
+		until := way.at(0).due - began
+		left = min(left, max(0, until-c.waking.early(began)))
+		awake = left == 0 && until > 0
 	}
 	timeout := unix.NsecToTimespec(left)
 	fds[0].Revents, fds[1].Revents = 0, 0
@@ -104,6 +106,8 @@ func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
 		return false, os.NewSyscallError("ppoll", errno)
 	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
 		return false, os.NewSyscallError("ppoll", unix.EBADFD)
+	case awake:
+		c.waking.waited(c.now() - began)
 	case n == 0 && left > 0:
 		c.waking.ended(c.now() - began - left)
 	}
