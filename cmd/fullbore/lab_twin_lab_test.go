@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/twin"
 )
@@ -26,17 +27,27 @@ func TestIntegrationLabTwin(t *testing.T) {
 		}
 		return d
 	}
-	original := diagnosed("small-sender")
+	original := diagnosed(scenarioFile(t, `
+name: short-window
+path:
+  mtu: 1500
+  a_to_b: {rate: 100mbit, delay: 20ms}
+hosts:
+  a: {congestion: cubic}
+  b:
+    congestion: cubic
+    sysctl: {net.ipv4.tcp_rmem: "4096 65536 131072"}
+`))
 	out, stderr, code := keeping(t, place, "lab", "twin", "last", "-o", file, "--json")
 	var made twin.Twin
 	if err := json.Unmarshal([]byte(out), &made); err != nil || code != exitDone {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
-	if !strings.HasPrefix(made.Scenario.Name, "twin-of-small-sender-") {
+	if !strings.HasPrefix(made.Scenario.Name, "twin-of-short-window-") {
 		t.Errorf("it is called %s", made.Scenario.Name)
 	}
 	again := diagnosed(file)
-	if again.Verdict.Cause != original.Verdict.Cause || again.Goodput < 0.8*original.Goodput || again.Goodput > 1.25*original.Goodput {
+	if original.Verdict.Cause != diagnose.ReceiverBuffer || again.Verdict.Cause != original.Verdict.Cause || again.Goodput < 0.8*original.Goodput || again.Goodput > 1.25*original.Goodput {
 		t.Errorf("the twin: %s at %.3g b/s; the original: %s at %.3g b/s", again.Verdict.Cause, again.Goodput, original.Verdict.Cause, original.Goodput)
 	}
 	runs := kept(t, place)
