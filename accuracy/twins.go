@@ -77,6 +77,7 @@ type twinned struct {
 	Original tuned  `json:"original"`
 	Twin     tuned  `json:"twin"`
 	Again    *tuned `json:"again,omitempty"` // the original once more: what chance alone does
+	Long     *long  `json:"long,omitempty"`  // of paths where chance decides
 	Problem  string `json:"problem,omitempty"`
 }
 
@@ -98,8 +99,19 @@ func (t *twinned) sameVerdict() bool {
 	return t.Twin.Verdict.Cause != "" && fold(t.Twin.Verdict.Cause) == fold(t.Original.Verdict.Cause)
 }
 
+// sameGoodput is by what tune itself measured.
 func (t *twinned) sameGoodput() bool {
 	return t.Twin.Verdict.Cause != "" && like(t.Original.Before.Goodput, t.Twin.Before.Goodput) && like(t.Original.After.Goodput, t.Twin.After.Goodput)
+}
+
+// alike is by longer transfers where there are some: before tuning, and also after it
+// where tune could do nothing and has that figure twice.
+func (t *twinned) alike() bool {
+	if t.Long == nil || t.Twin.Verdict.Cause == "" {
+		return t.sameGoodput()
+	}
+	nothingDone := t.Original.After == t.Original.Before && t.Twin.After == t.Twin.Before
+	return math.Abs(t.Long.ratio().Gain-1) <= alike && (nothingDone || like(t.Original.After.Goodput, t.Twin.After.Goodput))
 }
 
 // twins makes and tunes those that are not in the directory yet, and gives all.
@@ -146,7 +158,7 @@ func (b *bench) twinOf(ctx context.Context, e *entry) (t twinned, err error) {
 	t = twinned{Scenario: e.Name, Expect: fold(e.Expect.Cause)}
 	done := filepath.Join(b.keep, e.Name+".twinned.json")
 	if read, err := readTwinned(done); err == nil {
-		if !b.again || read.Again != nil {
+		if (!b.again || read.Again != nil) && (read.Long != nil || !byChance(e)) {
 			return read, nil
 		}
 		t = read
@@ -158,11 +170,11 @@ func (b *bench) twinOf(ctx context.Context, e *entry) (t twinned, err error) {
 	if err != nil {
 		return t, err
 	}
+	twin := filepath.Join(b.keep, e.Name+".twin.yaml")
 	if t.Twin.Verdict.Cause == "" {
 		if t.Original, err = b.tune(ctx, file); err != nil {
 			return t, err
 		}
-		twin := filepath.Join(b.keep, e.Name+".twin.yaml")
 		var made json.RawMessage
 		if err := b.call(ctx, &made, "lab", "twin", record.Latest, "--json", "-o", twin); err != nil {
 			return t, fmt.Errorf("make the twin: %w", err)
@@ -171,7 +183,12 @@ func (b *bench) twinOf(ctx context.Context, e *entry) (t twinned, err error) {
 			return t, fmt.Errorf("tune the twin: %w", err)
 		}
 	}
-	if b.again {
+	if t.Long == nil && byChance(e) {
+		if t.Long, err = b.overLong(ctx, e, twin); err != nil {
+			return t, err
+		}
+	}
+	if b.again && t.Again == nil {
 		again, err := b.tune(ctx, file)
 		if err != nil {
 			return t, err

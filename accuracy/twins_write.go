@@ -28,11 +28,14 @@ func (o *options) reportTwins(ctx context.Context, all []entry, stdout io.Writer
 // writeTwins reports how alike twins and originals are.
 func writeTwins(out io.Writer, all []twinned, f form) error {
 	w := &writer{out: out, form: f}
-	verdicts, goodputs, noise, again := 0, 0, 0, 0
+	verdicts, goodputs, short, longer, noise, again := 0, 0, 0, 0, 0, 0
 	var rows [][]string
 	for i := range all {
 		t := &all[i]
-		verdict, goodput := t.sameVerdict(), t.sameGoodput()
+		verdict, goodput := t.sameVerdict(), t.alike()
+		if t.sameGoodput() {
+			short++
+		}
 		if verdict {
 			verdicts++
 		}
@@ -52,7 +55,11 @@ func writeTwins(out io.Writer, all []twinned, f form) error {
 		}
 		row := []string{
 			t.Scenario, t.Original.Verdict.Cause, t.Twin.Verdict.Cause,
-			pair(t.Original), pair(t.Twin), ratios(&t.Original, &t.Twin), said,
+			pair(t.Original), pair(t.Twin), ratios(&t.Original, &t.Twin), "", said,
+		}
+		if t.Long != nil {
+			longer++
+			row[6] = t.Long.String()
 		}
 		if t.Again != nil {
 			again++
@@ -63,7 +70,7 @@ func writeTwins(out io.Writer, all []twinned, f form) error {
 		}
 		rows = append(rows, row)
 	}
-	head := []string{"scenario", "verdict", "of the twin", "before → after", "of the twin", "ratios", ""}
+	head := []string{"scenario", "verdict", "of the twin", "before → after", "of the twin", "ratios", "over " + (longSeeds * longTime).String(), ""}
 	if again > 0 {
 		head = append(head, "the original again")
 		for i := range rows {
@@ -74,6 +81,10 @@ func writeTwins(out io.Writer, all []twinned, f form) error {
 	}
 	w.table(head, rows)
 	w.printf("\nThe same verdict in %d of %d, goodput before and after within %.0f %% in %d of %d.\n", verdicts, len(all), 100*alike, goodputs, len(all))
+	if longer > 0 {
+		w.printf("Of %d, where chance decides about packets, goodput before tuning is that over %v; by the transfers of the tunings alone it is %d of %d.\n",
+			longer, longSeeds*longTime, short, len(all))
+	}
 	if again > 0 {
 		w.printf("Of %d originals tuned a second time, goodput before and after was within %.0f %% of the first time in %d.\n", again, 100*alike, noise)
 	}
