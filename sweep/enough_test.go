@@ -141,8 +141,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestOffered: the smaller of what both buffers offer, and nothing where the system tunes
-// them.
+// TestOffered: the smaller of what the receiver offered and the sender can hold, and
+// nothing where the system tunes the buffers.
 func TestOffered(t *testing.T) {
 	v := func(pairs ...any) map[string]Value {
 		all := map[string]Value{}
@@ -152,18 +152,21 @@ func TestOffered(t *testing.T) {
 		return all
 	}
 	for _, c := range []struct {
-		asked, got map[string]Value
-		want       float64
+		asked, got   map[string]Value
+		widest, want float64
 	}{
-		{v("buffers", 1<<20), v("buffers", 1<<19), 1 << 19},
-		{v("send_buffer", 60000), v("send_buffer", 60000), 100_000},
-		{v("send_buffer", 60000, "receive_buffer", 65536), v("send_buffer", 60000, "receive_buffer", 65536), 65536},
-		{v("window", 1<<20), v("window", 1<<20), 1 << 20},
-		{map[string]Value{"buffers": present}, v("buffers", 1<<20), 0},
-		{v("connections", 2), v("connections", 2), 0},
+		{v("buffers", 1<<20), v("buffers", 1<<19), 0, 1 << 19},
+		{v("buffers", 65536), v("buffers", 65536), 80_000, 80_000},
+		{v("buffers", 65536), v("buffers", 65536), 120_000, 65536 * 2 * 5 / 6.},
+		{v("send_buffer", 60000), v("send_buffer", 60000), 0, 100_000},
+		{v("send_buffer", 60000), v("send_buffer", 60000), 1 << 20, 100_000},
+		{v("send_buffer", 60000, "receive_buffer", 65536), v("send_buffer", 60000, "receive_buffer", 65536), 0, 65536},
+		{v("window", 1<<20), v("window", 1<<20), 0, 1 << 20},
+		{map[string]Value{"buffers": present}, v("buffers", 1<<20), 1 << 20, 0},
+		{v("connections", 2), v("connections", 2), 1 << 20, 0},
 	} {
-		if got := offered(c.asked, c.got); math.Abs(got-c.want) > 1 {
-			t.Errorf("%v: %g, want %g", c.got, got, c.want)
+		if got := offered(c.asked, c.got, c.widest); math.Abs(got-c.want) > 1 {
+			t.Errorf("%v, at most %g offered: %g, want %g", c.got, c.widest, got, c.want)
 		}
 	}
 }

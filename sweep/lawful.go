@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,7 +49,7 @@ type Curve struct {
 }
 
 var formulas = map[LawName][2]string{
-	WindowLaw:   {"min(C, connections x W / RTT)", "RFC 7323, section 1.1; W: what both socket buffers offer"},
+	WindowLaw:   {"min(C, connections x W / RTT)", "RFC 7323, section 1.1; W: the window that the receiver offered, or less where the send buffer holds less"},
 	MathisLaw:   {"min(C, connections x 1.22 MSS / (RTT sqrt(p)))", "Mathis, Semke, Mahdavi, Ott, Computer Communication Review 27, 1997"},
 	CUBICLaw:    {"min(C, connections x MSS/RTT max(1.054 (RTT/p)^(3/4), 1.22/sqrt(p)))", "RFC 9438, section 5.1"},
 	Scalability: {"n One / (1 + sigma (n-1) + kappa n (n-1))", "Gunther, Guerrilla Capacity Planning, 2007, chapter 4"},
@@ -186,6 +187,7 @@ func (d *Document) fitCurves(factors Factors) {
 // needed takes from a point's runs what laws need to know of it.
 func (p *PointResult) needed(all []Measured, byPath bool) {
 	var rtts, losses, sizes []float64
+	var widest float64
 	p.loss = -1
 	for i := range all {
 		m := &all[i]
@@ -201,6 +203,9 @@ func (p *PointResult) needed(all []Measured, byPath bool) {
 		}
 		if f.Repeated != nil && f.Repeated.Share != nil && !byPath {
 			losses = append(losses, *f.Repeated.Share)
+		}
+		if f.Arrived != nil {
+			widest = max(widest, float64(f.Arrived.Window))
 		}
 		if f.Connection.MSS > 0 {
 			sizes = append(sizes, float64(f.Connection.MSS))
@@ -219,26 +224,28 @@ func (p *PointResult) needed(all []Measured, byPath bool) {
 	if len(sizes) > 0 {
 		p.mss = stat.Median(sizes)
 	}
-	p.window = unit.Size(offered(p.Factors, p.Taken))
+	p.window = unit.Size(offered(p.Factors, p.Taken, widest))
 }
 
-// offered is the window that set buffers offer, in bytes; 0 if none was set. Linux
-// gives half of what its kernel counts as receive buffer to the window, which is what
-// was set, as it doubles that; and keeps five sixths of the send buffer in flight
-// (diagnose.SenderShare).
-func offered(asked, got map[string]Value) float64 {
+// offered is the window that set buffers offer, in bytes; 0 if none was set. The
+// receiver's is the widest that its kernel says it offered: Linux gives that share of a
+// receive buffer to the window which data has of the memory of the packets that came
+// (tcp_measure_rcv_mss, net/ipv4/tcp_input.c, since 6.6). Where it does not say, it is
+// half of what the kernel counts as buffer, which is what was set, as it doubles that. A
+// sender keeps five sixths of its buffer in flight (diagnose.SenderShare).
+func offered(asked, got map[string]Value, widest float64) float64 {
 	w := 0.0
 	for _, name := range []string{"buffers", "send_buffer", "receive_buffer", "window"} {
-		if a, ok := asked[name]; !ok || a.Present() {
+		a, ok := asked[name]
+		v := got[name]
+		if !ok || a.Present() || !v.IsNumber() {
 			continue
 		}
-		v, ok := got[name]
-		switch {
-		case !ok || !v.IsNumber():
-		case name == "send_buffer":
+		if name != "receive_buffer" {
 			w = least(w, float64(diagnose.SenderWindow(unit.Size(2*v.Number))))
-		default:
-			w = least(w, v.Number)
+		}
+		if name != "send_buffer" {
+			w = least(w, cmp.Or(widest, v.Number))
 		}
 	}
 	return w
