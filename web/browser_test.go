@@ -19,6 +19,7 @@ import (
 
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/web/live"
 )
 
 // browser is a real one, which reaches nothing but this host.
@@ -266,6 +267,32 @@ func TestItMoves(t *testing.T) {
 	}
 	p.Hub.Observer("")(id, record.Message{End: &record.Outcome{State: record.Done, Ended: began, Goodput: 1e9}})
 	b.eventually(t, "the report at the end", `!!document.querySelector('article .result')`)
+}
+
+// Where as many pages are live as may be, the next one says that it stands still, and
+// moves once there is room.
+func TestNoRoomForAnotherLivePage(t *testing.T) {
+	b := startBrowser(t)
+	p := served(t, kept(t))
+	others, leave := context.WithCancel(t.Context())
+	defer leave()
+	for i := range live.MostReaders {
+		r, err := http.NewRequestWithContext(others, http.MethodGet, p.site.URL+"/events?runs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := p.site.Client().Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("page %d: %v %v", i+1, answer, err)
+		}
+		defer answer.Body.Close()
+	}
+	b.open(t, p.site.URL+"/", 1280)
+	b.eventually(t, "that nothing comes", `document.querySelector('#running .warning').checkVisibility()`)
+	leave()
+	goesOn(p, numbered(90), 3)
+	b.eventually(t, "the running run in the list", `!!document.querySelector('#running a[href="/runs/`+numbered(90)+`"]')`)
+	b.eventually(t, "a page that moves", `!document.querySelector('#running .warning').checkVisibility()`)
 }
 
 // With the keyboard alone one reaches everything, in the order of the page, and sees

@@ -30,8 +30,8 @@
 // goes on where it was. Lists, tasks and flows come whole each time. A browser that keeps the
 // latest MostPoints points and MostSteps steps of a run has the same in the end, however slow it was.
 //
-// Where too many browsers watch, the answer is 503. An EventSource does not try again then: the page
-// has to.
+// Where too many browsers watch, the answer is 503. An EventSource does not try again then: the page's
+// script does.
 package live
 
 import (

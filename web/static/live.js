@@ -13,7 +13,13 @@
   source.prepend(lost);
   lost.hidden = true;
   events.onopen = () => { lost.hidden = true; lost.textContent = ''; };
-  events.onerror = () => { lost.hidden = false; lost.textContent = 'Nothing comes from fullbore any more: what is below stands still until it answers again.'; };
+  events.onerror = () => {
+    lost.hidden = false;
+    lost.textContent = 'Nothing comes from fullbore any more: what is below stands still until it answers again.';
+    if (events.readyState === EventSource.CLOSED) setTimeout(again, 5000);
+  };
+  // A browser does not try again where it was refused, as when too many pages are live. The page itself still comes.
+  const again = () => fetch(location.href).then(answer => answer.ok).catch(() => false).then(there => there ? location.reload() : setTimeout(again, 5000));
   const on = (name, act) => events.addEventListener(name, e => act(JSON.parse(e.data)));
 
   // Numbers, as the rest of the page writes them: three digits, and a unit.
