@@ -7,54 +7,83 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fullbore/fullbore/host"
 )
 
-var updateStore = flag.Bool("update-store", false, "write testdata/version-N.db.gz, a store of this version: before a migration is added, never after")
+var updateStore = flag.Bool("update-store", false, "write testdata/version-N.db.gz and .sql.gz, stores of this version: before a migration is added, never after")
 
 // A store of each version that there was is brought to this one, with the run in it. The
-// files are never made again: they are what that version wrote.
+// files are never made again: they are what that version wrote, SQLite's as it lay there,
+// PostgreSQL's as pg_dump gives it.
 func TestStoresOfAllVersions(t *testing.T) {
 	texts, err := steps()
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := func(version int) string { return filepath.Join("testdata", fmt.Sprintf("version-%d.db.gz", version)) }
-	if *updateStore {
-		writeStore(t, name(len(texts)))
-	}
-	for version := 1; version <= len(texts); version++ {
-		place := filepath.Join(t.TempDir(), "record.db")
-		readStore(t, name(version), place)
-		s := opened(t, place)
-		runs, err := s.List(t.Context(), Filter{Tag: "kept"})
-		if err != nil || len(runs) != 1 {
-			t.Fatalf("version %d: %d runs, %v", version, len(runs), err)
-		}
-		r, err := s.Load(t.Context(), runs[0].ID)
-		if err != nil {
-			t.Fatalf("version %d: %v", version, err)
-		}
-		if r.Kind != Tune || r.State != Done || r.From != "a" || r.To != "b" || r.Goodput != 9e8 || r.Verdict != "receiver-buffer" || string(r.Document) != `{"gain":300}` {
-			t.Errorf("version %d: %+v, %s", version, r.Header, r.Document)
-		}
-		if len(r.Events) != 2 || len(r.Hosts) != 2 || len(r.Changes) != 1 || len(r.Transfers) != 1 {
-			t.Fatalf("version %d: %d steps, %d hosts, %d changes, %d transfers", version, len(r.Events), len(r.Hosts), len(r.Changes), len(r.Transfers))
-		}
-		samples := r.Transfers[0].Result.Server.Streams[1].Samples
-		if len(samples) != 50 || samples[49].Bytes != 49<<20 || samples[49].TCP.SndCwnd != 59 {
-			t.Errorf("version %d: samples %+v", version, samples)
-		}
+	for _, kind := range []struct {
+		name, ending string
+		place        func() string
+		write        func(t *testing.T, place string) []byte
+		read         func(t *testing.T, data []byte, place string)
+	}{
+		{"SQLite", "db", func() string { return filepath.Join(t.TempDir(), "record.db") }, readFile, func(t *testing.T, data []byte, place string) {
+			if err := os.WriteFile(place, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"PostgreSQL", "sql", func() string { return newDatabase(t) }, dumped, restore},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			name := func(version int) string {
+				return filepath.Join("testdata", fmt.Sprintf("version-%d.%s.gz", version, kind.ending))
+			}
+			if *updateStore {
+				place := kind.place()
+				keepOne(t, place)
+				zipped(t, name(len(texts)), kind.write(t, place))
+			}
+			for version := 1; version <= len(texts); version++ {
+				place := kind.place()
+				kind.read(t, unzipped(t, name(version)), place)
+				isKept(t, version, opened(t, place))
+			}
+		})
 	}
 }
 
-// writeStore keeps one run of everything.
-func writeStore(t *testing.T, name string) {
-	place := filepath.Join(t.TempDir(), "record.db")
+// isKept: the run of keepOne is there, and whole.
+func isKept(t *testing.T, version int, s *Store) {
+	t.Helper()
+	runs, err := s.List(t.Context(), Filter{Tag: "kept"})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("version %d: %d runs, %v", version, len(runs), err)
+	}
+	r, err := s.Load(t.Context(), runs[0].ID)
+	if err != nil {
+		t.Fatalf("version %d: %v", version, err)
+	}
+	if r.Kind != Tune || r.State != Done || r.From != "a" || r.To != "b" || r.Goodput != 9e8 || r.Verdict != "receiver-buffer" || string(r.Document) != `{"gain":300}` {
+		t.Errorf("version %d: %+v, %s", version, r.Header, r.Document)
+	}
+	if len(r.Events) != 2 || len(r.Hosts) != 2 || len(r.Changes) != 1 || len(r.Transfers) != 1 {
+		t.Fatalf("version %d: %d steps, %d hosts, %d changes, %d transfers", version, len(r.Events), len(r.Hosts), len(r.Changes), len(r.Transfers))
+	}
+	samples := r.Transfers[0].Result.Server.Streams[1].Samples
+	if len(samples) != 50 || samples[49].Bytes != 49<<20 || samples[49].TCP.SndCwnd != 59 {
+		t.Errorf("version %d: samples %+v", version, samples)
+	}
+}
+
+// keepOne keeps one run of everything.
+func keepOne(t *testing.T, place string) {
 	r := Start(place, Header{Kind: Tune, Command: []string{"tune", "b"}, Version: "1", Far: "1", From: "a", To: "b", Tags: []string{"kept"}})
 	r.Host(Host{Side: Near, When: Before, Is: &host.Facts{Name: "a", Version: "6.1", Tunables: map[string]string{"net.core.rmem_max": "212992"}}})
 	r.Event(Phase, "try")
@@ -64,10 +93,41 @@ func writeStore(t *testing.T, name string) {
 	if err := r.End(Outcome{State: Done, Goodput: 9e8, Verdict: "receiver-buffer", Document: []byte(`{"gain":300}`), Changes: []Change{{"a", "net.core.rmem_max", "212992", "4000000", ByTune}}}); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(place) // closed: the log is in it
+}
+
+func readFile(t *testing.T, place string) []byte {
+	data, err := os.ReadFile(place) // it is closed: its log is in it
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data
+}
+
+// dumped is the store as SQL. What begins with a backslash is for psql only.
+func dumped(t *testing.T, place string) []byte {
+	program, err := exec.LookPath("pg_dump")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "--schema", "fullbore", "--inserts", "--no-owner", place).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^\\.*\n`).ReplaceAll(out, nil)
+}
+
+func restore(t *testing.T, data []byte, place string) {
+	conn, err := pgx.Connect(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.PgConn().Exec(t.Context(), string(data)).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func zipped(t *testing.T, name string, data []byte) {
 	var packed bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
@@ -79,15 +139,12 @@ func writeStore(t *testing.T, name string) {
 	if err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func readStore(t *testing.T, name, place string) {
+func unzipped(t *testing.T, name string) []byte {
 	file, err := os.Open(name)
 	if err != nil {
 		t.Fatalf("%v: make it with -update-store, before anything else changes", err)
@@ -101,7 +158,5 @@ func readStore(t *testing.T, name, place string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(place, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return data
 }
