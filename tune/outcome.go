@@ -135,10 +135,14 @@ func (t *tuning) effectOf(ch plan.Change, effect string) {
 	t.effects[nameOf(ch)] = effect
 }
 
-// putBack records changes that were tried and not kept.
+// putBack records changes that were tried and not kept: each with what it did when it was
+// tried first, as later it may have been one of several.
 func (t *tuning) putBack(changes []plan.Change, effect string) {
 	for _, ch := range changes {
-		t.result.PutBack = append(t.result.PutBack, t.outcome(ch, effect))
+		put := t.outcome(ch, effect)
+		if !slices.ContainsFunc(t.result.PutBack, func(o Outcome) bool { return o.Host == put.Host && o.Tunable == put.Tunable && o.To == put.To }) {
+			t.result.PutBack = append(t.result.PutBack, put)
+		}
 	}
 }
 

@@ -164,7 +164,13 @@ func (w *world) check(r *Result, err error, o Options, fails bool, seed uint64, 
 	if w.traffic > o.Budget || math.Abs(r.TestSeconds-w.traffic.Seconds()) > 1e-6 {
 		broken("%v of traffic, %.1f s told of, the budget is %v", w.traffic, r.TestSeconds, o.Budget)
 	}
+	listed := map[Setting]bool{}
 	for _, put := range r.PutBack {
+		if once := (Setting{put.Host, put.Tunable, put.To}); listed[once] {
+			broken("%+v is listed twice as put back", put)
+		} else {
+			listed[once] = true
+		}
 		if !w.wasSet(put) || strings.Contains(put.Effect, "NaN") || slices.ContainsFunc(r.Kept, func(o Outcome) bool { return o.Tunable == put.Tunable && o.To == put.To }) {
 			broken("%+v is listed as put back", put)
 		}
