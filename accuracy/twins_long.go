@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -73,7 +72,7 @@ func (b *bench) overLong(ctx context.Context, e *entry, twin string) (*long, err
 			document
 			each *[]unit.Rate
 		}{{e.document, &l.Original}, {other, &l.Twin}} {
-			goodput, err := b.longTransfer(ctx, side.document, seed)
+			goodput, err := b.longTransfer(ctx, side.document, e.Name+".long", seed)
 			if err != nil {
 				return nil, err
 			}
@@ -84,14 +83,14 @@ func (b *bench) overLong(ctx context.Context, e *entry, twin string) (*long, err
 }
 
 // longTransfer is the goodput of one, with a course of chance of its own.
-func (b *bench) longTransfer(ctx context.Context, d document, seed int) (unit.Rate, error) {
+func (b *bench) longTransfer(ctx context.Context, d document, name string, seed int) (unit.Rate, error) {
 	d = d.clone()
 	d.reseed(seed)
-	file, err := d.write(b.dir, "long")
+	file, err := d.write(b.dir, name)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(filepath.Join(b.dir, "long.yaml")) //nolint:errcheck // it is no result
+	defer os.Remove(file) //nolint:errcheck // it is no result
 	var made struct {
 		FullBore bulk.Result `json:"fullbore"`
 	}
