@@ -21,9 +21,11 @@ type held struct {
 
 // overtaken counts what TCP saw out of order, and what it sent again although it had only
 // been late: over the transfers with the kind of congestion control that was found, as
-// BBR's, which repair less by acknowledgement, see less of it. The others count for how
-// late packets were: those that fill the path see the most packets overtake.
+// BBR's, which repair less by acknowledgement, see less of it. Of these, only those in
+// which next to nothing can have been seen both ways, if they say more. The others count
+// for how late packets were: those that fill the path see the most packets overtake.
 func (s *seen) overtaken() (counted held, each []held) {
+	var clear held
 	for _, m := range s.moved {
 		h := held{}
 		for i := range m.senders {
@@ -43,10 +45,20 @@ func (s *seen) overtaken() (counted held, each []held) {
 		h.rate /= (last.to - first.from).Seconds() * float64(len(m.senders))
 		each = append(each, h)
 		if m.gentle() == s.moved[0].gentle() && m.Spec.Pace == 0 && m.Spec.MSS == 0 {
-			counted.seen, counted.needless, counted.sent = counted.seen+h.seen, counted.needless+h.needless, counted.sent+h.sent
+			counted.add(h)
+			if h.unsure() < sureEnough {
+				clear.add(h)
+			}
 		}
 	}
+	if late, _, _ := clear.late(); late >= fewLate && clear.unsure()+1/math.Sqrt(late) < counted.unsure() {
+		return clear, each
+	}
 	return counted, each
+}
+
+func (h *held) add(o held) {
+	h.seen, h.needless, h.sent = h.seen+o.seen, h.needless+o.needless, h.sent+o.sent
 }
 
 // late is how many packets were late. Those sent again needlessly are seen as late, too,
@@ -57,7 +69,19 @@ func (h held) late() (typical, least, most float64) {
 	return (least + most) / 2, least, most
 }
 
+// unsure is half the width of what late gives, as a share of its middle.
+func (h held) unsure() float64 {
+	late, least, most := h.late()
+	if late == 0 {
+		return 0
+	}
+	return (most - least) / 2 / late
+}
+
 const (
+	// sureEnough is how far a transfer's count may be off for what was seen both ways: less
+	// than chance makes of fewLate packets.
+	sureEnough = 0.1
 	// fewLate are too few to speak of reordering.
 	fewLate = 10
 	// tooMany times the kernel's bound of what it takes for reordering (300 packets,
