@@ -14,7 +14,9 @@ import (
 
 // Where packets are lost, damaged or held back by chance, the seconds that a tuning
 // spends on a path are a small sample: some ten losses to a hundred, which move goodput
-// by a tenth to a half. There the path and its twin, as found, are compared over more time.
+// by a tenth to a half. A host that may use a small part of a processor moves twice as
+// much in one minute as in the next. There the path and its twin, as found, are compared
+// over more time, in turns.
 const (
 	longSeeds = 5 // other courses of chance
 	longTime  = 30 * time.Second
@@ -44,8 +46,12 @@ func floats(rates []unit.Rate) []float64 {
 	return all
 }
 
-// byChance says whether chance decides about single packets of the scenario.
+// byChance says whether chance decides about single packets of the scenario, or about
+// what a host gets of its quota of a processor.
 func byChance(e *entry) bool {
+	if e.Hosts.A.CPUs > 0 || e.Hosts.B.CPUs > 0 {
+		return true
+	}
 	for _, way := range e.document.ways() {
 		for _, key := range []string{"loss", "corrupt", "reorder"} {
 			if way[key] != nil {

@@ -46,8 +46,8 @@ func TestTwinsAreDrawn(t *testing.T) {
 }
 
 // A twin is alike if its verdict is the same, and goodput before and after are within
-// 10 %: where nothing arrives, if nothing arrives in the twin either. Where chance decides
-// about packets, goodput before is that of longer transfers.
+// 10 %: where nothing arrives, if nothing arrives in the twin either. Where chance decides,
+// goodput before is that of longer transfers.
 func TestTwinsAlike(t *testing.T) {
 	made := func(cause string, before, after unit.Rate) (r tuned) {
 		r.Verdict.Cause, r.Before.Goodput, r.After.Goodput = cause, before*unit.Mbps, after*unit.Mbps
@@ -77,7 +77,7 @@ func TestTwinsAlike(t *testing.T) {
 		"both nothing, both nothing |  | alike |", "from nothing, from nothing |  | other goodput |", "| no such key |",
 		"| 1.30, 1.00 | 1.00 (0.", "| 1.00, 1.00 | 1.30 (", "| 1.30, 1.30 | 1.00 (0.", "| 1.00, 1.25 | 1.00 (0.",
 		"The same verdict in 9 of 11, goodput before and after within 10 % in 6 of 11.",
-		"Of 4, where chance decides about packets, goodput before tuning is that over 2m30s; by the transfers of the tunings alone it is 5 of 11.",
+		"Of 4, where chance decides, goodput before tuning is that over 2m30s; by the transfers of the tunings alone it is 5 of 11.",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
@@ -85,8 +85,8 @@ func TestTwinsAlike(t *testing.T) {
 	}
 }
 
-// Chance decides about packets where some are lost, damaged or held back at random, and
-// nowhere else.
+// Chance decides where packets are lost, damaged or held back at random, and where a host
+// has a quota of a processor; nowhere else.
 func TestByChance(t *testing.T) {
 	suite, err := builtin()
 	if err != nil {
@@ -98,7 +98,7 @@ func TestByChance(t *testing.T) {
 	}
 	for i := range all {
 		switch cause := fold(all[i].Expect.Cause); cause {
-		case diagnose.RandomLoss, diagnose.LinkErrors, diagnose.Reordering:
+		case diagnose.RandomLoss, diagnose.LinkErrors, diagnose.Reordering, diagnose.SenderCPU, diagnose.ReceiverCPU:
 			if !byChance(&all[i]) {
 				t.Errorf("%s: no chance", all[i].Name)
 			}

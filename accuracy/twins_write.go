@@ -82,7 +82,7 @@ func writeTwins(out io.Writer, all []twinned, f form) error {
 	w.table(head, rows)
 	w.printf("\nThe same verdict in %d of %d, goodput before and after within %.0f %% in %d of %d.\n", verdicts, len(all), 100*alike, goodputs, len(all))
 	if longer > 0 {
-		w.printf("Of %d, where chance decides about packets, goodput before tuning is that over %v; by the transfers of the tunings alone it is %d of %d.\n",
+		w.printf("Of %d, where chance decides, goodput before tuning is that over %v; by the transfers of the tunings alone it is %d of %d.\n",
 			longer, longSeeds*longTime, short, len(all))
 	}
 	if again > 0 {
