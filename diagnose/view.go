@@ -98,12 +98,23 @@ func (v *view) roundTrips() (median, least time.Duration) {
 		if median == 0 {
 			median = v.Path.RTT.Median
 		}
-		if least == 0 {
+		if least == 0 || shortOfTick(least, v.Path.RTT.Min) {
 			least = v.Path.RTT.Min
 		}
 		least = min(least, v.Path.RTT.Min)
 	}
 	return median, least
+}
+
+// stampTick is the resolution of TCP's timestamps (TCP_TS_HZ, include/net/tcp.h). Where the
+// kernel has only those to measure a round trip by, as for packets that it sent again,
+// that is short by up to a tick (tcp_rtt_tsopt_us, net/ipv4/tcp_input.c).
+const stampTick = time.Millisecond
+
+// shortOfTick says whether the least round trip that TCP saw is a handshake's, less what
+// the timestamps are too coarse for.
+func shortOfTick(least, handshake time.Duration) bool {
+	return least%stampTick == 0 && least < handshake && handshake-least < stampTick
 }
 
 // leastTried is the least round-trip time of this transfer and of the trials:

@@ -13,7 +13,7 @@ import (
 // Round trips are those that TCP saw: a sender by its own acknowledgements, a receiver by
 // its window; and the probe's where neither did.
 func TestRoundTrips(t *testing.T) {
-	const ms40, ms30 = 40_000, 30_000
+	const us, ms40, ms30 = time.Microsecond, 40_000, 30_000
 	for _, c := range []struct {
 		name          string
 		tcp           bulk.TCPInfo
@@ -30,6 +30,9 @@ func TestRoundTrips(t *testing.T) {
 		{name: "the probe's", probed: 20 * ms, median: 20 * ms, least: 20 * ms},
 		{name: "the probe's is less", tcp: bulk.TCPInfo{RTT: ms40, MinRTT: ms30}, probed: 20 * ms, median: 40 * ms, least: 20 * ms},
 		{name: "the probe's is more", tcp: bulk.TCPInfo{RTT: ms40, MinRTT: ms30}, probed: 35 * ms, median: 40 * ms, least: 30 * ms},
+		{name: "by timestamps, which is short by up to a tick", tcp: bulk.TCPInfo{RTT: 2020, MinRTT: 1000}, probed: 1869 * us, median: 2020 * us, least: 1869 * us},
+		{name: "a tick less", tcp: bulk.TCPInfo{RTT: ms40, MinRTT: ms30}, probed: 31 * ms, median: 40 * ms, least: 30 * ms},
+		{name: "by the microsecond", tcp: bulk.TCPInfo{RTT: 2020, MinRTT: 1001}, probed: 1869 * us, median: 2020 * us, least: 1001 * us},
 		{name: "probed without an answer", tcp: bulk.TCPInfo{RTT: ms40, MinRTT: ms30}, probed: -1, median: 40 * ms, least: 30 * ms},
 	} {
 		streams := []bulk.Stream{{Sender: !c.receives, Samples: []bulk.Sample{{TCP: c.tcp}}}}

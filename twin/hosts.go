@@ -77,6 +77,10 @@ func (b *builder) program(name string, a bool) {
 	if f == nil {
 		return
 	}
+	if b.throttled(a) {
+		b.leave(Key{How: Inferred, Why: "its quota of a processor stopped the host, so that nothing can be told of the program"}, "hosts", name, key)
+		return
+	}
 	goodput, ok := f.Value("goodput")
 	limit := sound(unit.Rate(goodput))
 	if !ok || limit < unit.Kbps {

@@ -166,7 +166,16 @@ func (s *seen) has(causes ...string) *diagnose.Finding {
 // hostHeld says whether a host's processor or program made round trips what they were:
 // they tell nothing of queues on the path then.
 func (s *seen) hostHeld() bool {
-	return s.has(diagnose.SenderCPU, diagnose.ReceiverCPU, diagnose.SlowReceiver) != nil
+	return s.has(diagnose.SenderCPU, diagnose.ReceiverCPU, diagnose.SlowReceiver) != nil || s.throttled(true) || s.throttled(false)
+}
+
+// throttled says whether the quota of its control group stopped host a, or b, for more
+// than a tenth of a transfer, whatever the verdict was.
+func (s *seen) throttled(a bool) bool {
+	return slices.ContainsFunc(s.moved, func(m *moved) bool {
+		cpu := s.end(m, a).CPU
+		return cpu.Quota > 0 && cpu.Throttled > cpu.Elapsed/10
+	})
 }
 
 // sound is a rate that can be one, or 0.

@@ -132,7 +132,7 @@ func (s *seen) lostElsewhere() string {
 		return "what was lost was too large; whether more is lost cannot be told"
 	case s.has(diagnose.Reordering) != nil:
 		return "what was sent again had been late; whether more is lost cannot be told"
-	case s.has(diagnose.SenderCPU, diagnose.ReceiverCPU) != nil:
+	case s.has(diagnose.SenderCPU, diagnose.ReceiverCPU) != nil || s.throttled(true) || s.throttled(false):
 		return "a host that is held back sends in bursts, which overrun any queue; whether more is lost cannot be told"
 	}
 	return ""

@@ -99,7 +99,7 @@ func (b *builder) queue(name string, a bool) {
 			k.How = Measured
 		}
 		k.Low, k.High = unit.Size(bytes*overran).String(), unit.Size(bytes*1.2).String()
-	case burst > 0 && b.has(diagnose.Policer) == nil && b.there.Capacity.Lost > 0.2:
+	case burst > 0 && b.has(diagnose.Policer) == nil && !b.hostHeld() && b.there.Capacity.Lost > 0.2:
 		bytes = max(burst, seenBytes)
 		k = Key{How: Inferred, Low: unit.Size(burst / 2).String(), High: unit.Size(burst * 2).String(), Why: "what came through of packet trains that it was too short for"}
 	case seenBytes > 0:
