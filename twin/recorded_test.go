@@ -199,6 +199,40 @@ func within(t *testing.T, made *Twin, at string, got, want float64) {
 	}
 }
 
+// Whatever cause was found, a host that its quota of a processor stops says nothing of its
+// program, of the queue and of losses at random.
+func TestOfAThrottledHost(t *testing.T) {
+	for _, name := range []string{"sender-cpu-2gbit-1ms-cubic", "receiver-cpu-2gbit-2ms-cubic"} {
+		for _, cause := range []string{diagnose.SlowSender, diagnose.SlowReceiver, diagnose.CompetingTraffic} {
+			run := runOf(t, name)
+			var d map[string]any
+			if err := json.Unmarshal(run.Document, &d); err != nil {
+				t.Fatal(err)
+			}
+			d["verdict"].(map[string]any)["cause"] = cause
+			var err error
+			if run.Document, err = json.Marshal(d); err != nil {
+				t.Fatal(err)
+			}
+			made, err := Make(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := made.Scenario
+			throttled, program := &s.Hosts.A, s.Hosts.A.SlowWriter
+			if strings.HasPrefix(name, "receiver") {
+				throttled, program = &s.Hosts.B, s.Hosts.B.SlowReader
+			}
+			if throttled.CPUs != 0.02 || program != 0 || s.Path.AToB.Loss != (wire.Loss{}) {
+				t.Errorf("%s, found to be %s: %v CPUs, program %v, loss %v", name, cause, throttled.CPUs, program, s.Path.AToB.Loss)
+			}
+			if k := key(made, "path.a_to_b.queue"); k == nil || k.How != Assumed {
+				t.Errorf("%s, found to be %s: queue %+v", name, cause, k)
+			}
+		}
+	}
+}
+
 func bound(t *testing.T, text string) float64 {
 	t.Helper()
 	if text == "" || strings.HasPrefix(text, "below") {
