@@ -18,7 +18,7 @@ tunings: ## what tune decides on 16 000 simulated paths whose true gains are kno
 accuracy: ## how often diagnose is right, on 104 scenarios whose cause is known (docs/accuracy.md); half an hour, on an idle machine, as root
 	go run ./accuracy -gain
 
-twins: ## 30 scenarios of that suite and their twins, tuned and compared (docs/twin.md); an hour, on an idle machine, as root
+twins: ## 30 scenarios of that suite and their twins, tuned and compared (docs/twin.md); some two hours, on an idle machine, as root
 	go run ./accuracy -twins 30
 
 bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (docs/lab.md); on an idle machine

@@ -31,20 +31,25 @@ func (b *bench) healed(ctx context.Context, j *job) (unit.Rate, error) {
 	if err != nil {
 		return 0, err
 	}
-	var document struct {
-		FullBore bulk.Result `json:"fullbore"`
-	}
-	err = b.call(ctx, &document, "test", "--json", "--lab", file,
-		"--time", seconds(spec.Duration.Seconds()), "--omit", seconds(spec.Omit.Seconds()), "--parallel", strconv.Itoa(spec.Streams))
+	goodput, err := b.goodput(ctx, file, spec)
 	if err != nil {
 		return 0, err
 	}
-	goodput := document.FullBore.Goodput(spec.Direction)
 	data, err := json.Marshal(healedFile{Goodput: goodput})
 	if err != nil {
 		return 0, err
 	}
 	return goodput, os.WriteFile(healedName(b.keep, j), data, 0o644)
+}
+
+// goodput is that of one transfer in a scenario.
+func (b *bench) goodput(ctx context.Context, scenario string, spec bulk.Spec) (unit.Rate, error) {
+	var document struct {
+		FullBore bulk.Result `json:"fullbore"`
+	}
+	err := b.call(ctx, &document, "test", "--json", "--no-record", "--lab", scenario,
+		"--time", seconds(spec.Duration.Seconds()), "--omit", seconds(spec.Omit.Seconds()), "--parallel", strconv.Itoa(spec.Streams))
+	return document.FullBore.Goodput(spec.Direction), err
 }
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }

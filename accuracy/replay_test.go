@@ -14,14 +14,7 @@ import (
 // suite plants is among them.
 func TestRecorded(t *testing.T) {
 	const dir = "testdata/recorded"
-	suite, err := builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := load(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := suite(t)
 	outcomes, err := replay(dir, all, &progress{out: io.Discard})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -97,12 +96,9 @@ func (b *bench) longTransfer(ctx context.Context, d document, name string, seed 
 		return 0, err
 	}
 	defer os.Remove(file) //nolint:errcheck // it is no result
-	var made struct {
-		FullBore bulk.Result `json:"fullbore"`
-	}
-	if err := b.call(ctx, &made, "test", "--json", "--no-record", "--lab", file, "--parallel", strconv.Itoa(1),
-		"--time", seconds(longTime.Seconds()), "--omit", seconds(longOmit.Seconds())); err != nil {
+	goodput, err := b.goodput(ctx, file, bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: longTime, Omit: longOmit})
+	if err != nil {
 		return 0, fmt.Errorf("a transfer of %v: %w", longTime, err)
 	}
-	return made.FullBore.Goodput(bulk.Forward), nil
+	return goodput, nil
 }

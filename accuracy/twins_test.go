@@ -11,14 +11,7 @@ import (
 // The scenarios whose twins are made are drawn: always the same ones, as many as asked
 // for, none twice, and every cause of the suite before any has a second or third.
 func TestTwinsAreDrawn(t *testing.T) {
-	suite, err := builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := load(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := suite(t)
 	const n = 30
 	picked, again := chosen(all, n), chosen(all, n)
 	of, seen := map[string]int{}, map[string]bool{}
@@ -88,14 +81,7 @@ func TestTwinsAlike(t *testing.T) {
 // Chance decides where packets are lost, damaged or held back at random, and where a host
 // has a quota of a processor; nowhere else.
 func TestByChance(t *testing.T) {
-	suite, err := builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := load(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := suite(t)
 	for i := range all {
 		switch cause := fold(all[i].Expect.Cause); cause {
 		case diagnose.RandomLoss, diagnose.LinkErrors, diagnose.Reordering, diagnose.SenderCPU, diagnose.ReceiverCPU:

@@ -106,15 +106,15 @@ func (v *view) roundTrips() (median, least time.Duration) {
 	return median, least
 }
 
-// stampTick is the resolution of TCP's timestamps (TCP_TS_HZ, include/net/tcp.h). Where the
+// TimestampTick is the resolution of TCP's timestamps (TCP_TS_HZ, include/net/tcp.h). Where the
 // kernel has only those to measure a round trip by, as for packets that it sent again,
 // that is short by up to a tick (tcp_rtt_tsopt_us, net/ipv4/tcp_input.c).
-const stampTick = time.Millisecond
+const TimestampTick = time.Millisecond
 
 // shortOfTick says whether the least round trip that TCP saw is a handshake's, less what
 // the timestamps are too coarse for.
 func shortOfTick(least, handshake time.Duration) bool {
-	return least%stampTick == 0 && least < handshake && handshake-least < stampTick
+	return least%TimestampTick == 0 && least < handshake && handshake-least < TimestampTick
 }
 
 // leastTried is the least round-trip time of this transfer and of the trials:

@@ -13,10 +13,6 @@ import (
 // 20 of options, as Linux has them. A slow link takes its time for them.
 const handshake = 60
 
-// tick is the resolution of timestamps: where TCP has nothing else to measure a round
-// trip by, that is short by up to so much (TCP_TS_HZ, include/net/tcp.h).
-const tick = time.Millisecond
-
 // roundTrip is the least time that anything took there and back, without the time that
 // the links take to send it.
 func (s *seen) roundTrip() interval {
@@ -27,12 +23,12 @@ func (s *seen) roundTrip() interval {
 	if s.rtt.Min == 0 {
 		bytes, _ := s.moved[0].packet()
 		value := max(0, tcp-sending(bytes, 52))
-		return interval{value, value, value + float64(tick)}
+		return interval{value, value, value + float64(diagnose.TimestampTick)}
 	}
 	least, median := float64(s.rtt.Min), float64(s.rtt.Median)
 	off := min(sending(handshake, handshake), least)
-	if tcp+float64(tick) < least && tcp < 0.95*least { // others kept a queue while it was probed
-		return interval{tcp, tcp, tcp + float64(tick)}
+	if tcp+float64(diagnose.TimestampTick) < least && tcp < 0.95*least { // others kept a queue while it was probed
+		return interval{tcp, tcp, tcp + float64(diagnose.TimestampTick)}
 	}
 	if s.wander() > 0 { // it goes both ways about the middle
 		return interval{median - off, least - off, float64(s.rtt.Max) - off}
@@ -50,7 +46,7 @@ const restless = 200 * time.Microsecond
 func (s *seen) wander() time.Duration {
 	below, above := s.rtt.Median-s.rtt.Min, s.rtt.Max-s.rtt.Median
 	if s.rtt.Count < 5 || below < restless || above < restless || above > 4*below || below > s.rtt.Median/2 ||
-		s.has(diagnose.CompetingTraffic) != nil || s.leastRTT()+float64(tick) < float64(s.rtt.Min) {
+		s.has(diagnose.CompetingTraffic) != nil || s.leastRTT()+float64(diagnose.TimestampTick) < float64(s.rtt.Min) {
 		return 0
 	}
 	// Ten looks at a delay that goes evenly up and down within ± jitter span about 0.7
