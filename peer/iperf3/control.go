@@ -78,15 +78,26 @@ type control struct {
 	conn net.Conn
 	ctx  context.Context // ends every read, and a long write
 	free func() bool     // lets go of ctx
+	cut  chan struct{}   // closed when ctx has ended calls, or cannot any more
 	met  atomic.Bool     // the other end has shown that it speaks the protocol, or this one is the server
 }
 
 // newControl takes over a connection; when ctx ends, so do calls that wait for
 // the other end. Single states can still be written then, to say why.
 func newControl(ctx context.Context, conn net.Conn) *control {
-	return &control{conn: conn, ctx: ctx, free: context.AfterFunc(ctx, func() {
+	c := &control{conn: conn, ctx: ctx, cut: make(chan struct{})}
+	stop := context.AfterFunc(ctx, func() {
 		_ = conn.SetDeadline(time.Unix(1, 0))
-	})}
+		close(c.cut)
+	})
+	c.free = func() bool {
+		stopped := stop()
+		if stopped {
+			close(c.cut)
+		}
+		return stopped
+	}
+	return c
 }
 
 func (c *control) close() {
@@ -199,6 +210,9 @@ func (c *control) readJSON(most int, patience time.Duration, v any) error {
 // writeState sends a state. It does so even when the context has ended.
 func (c *control) writeState(s State) error {
 	c.met.Store(true)
+	if c.cut != nil && c.ctx.Err() != nil {
+		<-c.cut // it would end this, too
+	}
 	if err := c.write([]byte{byte(s)}); err != nil {
 		return fmt.Errorf("send %v: %w", s, err)
 	}

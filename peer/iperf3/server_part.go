@@ -19,12 +19,20 @@ func (t *session) part(ctx context.Context, err error) {
 		return
 	case errors.Is(err, ErrClientTerminated), t.told:
 	case ctx.Err() != nil:
-		_ = t.control.writeState(ServerTerminate)
+		t.terminate()
+		return
 	case errors.As(err, &refusal):
 		_ = t.control.writeError(t.understood(refusal.Number), 0)
 	default:
 		_ = t.control.writeError(IEMessage, 0)
 	}
+	t.leave(t.conn.TCP)
+}
+
+// terminate tells the client that the server was stopped, and waits until it has left.
+func (t *session) terminate() {
+	_ = t.control.writeState(ServerTerminate)
+	t.told = true
 	t.leave(t.conn.TCP)
 }
 

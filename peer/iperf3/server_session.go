@@ -26,7 +26,7 @@ type session struct {
 	user    string // who may test, if not anyone
 	record  document.Record
 	count   count
-	told    bool // the client waits for results now, and would take an error for their length
+	told    bool // the client knows that the test ends, or waits for results now, and would take an error for their length
 }
 
 // run goes through the phases of a test.
@@ -47,12 +47,19 @@ func (t *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	running, err := t.start(ctx, conns)
+	// A server that is stopped says so before it closes the streams: what comes to a closed
+	// one is answered with a reset, which the client may see before the word.
+	streams, letGo := context.WithCancel(context.WithoutCancel(ctx))
+	defer letGo()
+	running, err := t.start(streams, conns)
 	if err != nil {
 		return err
 	}
 	defer running.Close()
 	if err := t.see(ctx, running, said); err != nil {
+		if ctx.Err() != nil {
+			t.terminate()
+		}
 		t.record.Result.Server = running.Stop()
 		return err
 	}
