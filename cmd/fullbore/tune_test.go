@@ -34,6 +34,11 @@ func TestIntegrationTune(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
 			t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 		}
+		defer func() {
+			if t.Failed() {
+				t.Logf("what it tried:\n%s", stderr)
+			}
+		}()
 		keptTuning(t, place, "california-uk")
 		if r.Before.Goodput < 1*unit.Mbps || r.Before.Goodput > 6*unit.Mbps {
 			t.Errorf("before: %v, want 1 to 6 Mb/s", r.Before.Goodput)
