@@ -220,7 +220,7 @@ func again(ctx context.Context, d bulk.Direction, look func() (*path.Estimate, e
 		next, failed := look()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
-		} else if failed == nil && !bounded(next, d) {
+		} else if failed == nil && next.Way(d == bulk.Reverse).Capacity.Measured() { // a lower bound is more than what is assumed
 			best = next
 		}
 	}

@@ -185,6 +185,7 @@ func TestLooksAgain(t *testing.T) {
 		"measured the third time":               {[]look{{bound, nil}, {bound, nil}, {measured, nil}}, 3, 3},
 		"never measured":                        {[]look{{bound, nil}, {better, nil}, {better, nil}, {measured, nil}}, 1, 3},
 		"a second look that fails changes less": {[]look{{bound, nil}, {measured, gone}, {bound, nil}}, 1, 3},
+		"a second look that measures nothing":   {[]look{{bound, nil}, {path.Capacity{Rate: 5, Assumed: true}, nil}, {bound, nil}}, 1, 3},
 		"the first look fails":                  {[]look{{bound, gone}, {measured, nil}}, 0, 1},
 	} {
 		for _, d := range []bulk.Direction{bulk.Forward, bulk.Reverse} {

@@ -87,7 +87,16 @@ func Probe(ctx context.Context, to netip.AddrPort, helper Helper, o Options) (*E
 	why := "the far end does not help"
 	if helper != nil {
 		limited, cancel := context.WithTimeout(ctx, probeTimeout)
-		why = probeWith(limited, to.Addr(), way, helper, e, o)
+		for try := range probeTries {
+			if try > 0 {
+				o.say("probing again, since %s", why)
+			}
+			var helps bool
+			why, helps = probeWith(limited, to.Addr(), way, helper, e, o)
+			if !helps || e.Forward.Capacity.Rate > 0 || limited.Err() != nil {
+				break
+			}
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("probe %v: %w", to, ctx.Err())
@@ -106,28 +115,32 @@ func Probe(ctx context.Context, to netip.AddrPort, helper Helper, o Options) (*E
 // bulk transfers are made for. What is known by then stands.
 const probeTimeout = 20 * time.Second
 
+// probeTries is how often a probe is begun that finds nothing: on a busy host the first
+// answers can come too late. Where no UDP passes, another try takes some round trips.
+const probeTries = 2
+
 // probeWith measures what takes a far end that helps. It leaves what it cannot
-// measure as it is, and says why.
-func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *Estimate, o Options) (why string) {
+// measure as it is, and says why, and whether the far end helps at all.
+func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *Estimate, o Options) (why string, helps bool) {
 	opening, cancel := context.WithTimeout(ctx, helperTimeout)
 	defer cancel()
 	ticket, err := helper.OpenProbe(opening)
 	if err != nil {
-		return fmt.Sprintf("the far end does not let itself be probed: %v", err)
+		return fmt.Sprintf("the far end does not let itself be probed: %v", err), false
 	}
 	s, err := newSession(ctx, to, helper, ticket, e.RTT)
 	if err != nil {
-		return err.Error()
+		return err.Error(), true
 	}
 	defer s.close()
 
 	o.say("path MTU: probing both ways")
 	passes, err := s.mtus(ctx, way, e)
 	if err != nil {
-		return err.Error()
+		return err.Error(), true
 	}
 	if !passes {
-		return fmt.Sprintf("UDP to port %d is not answered", ticket.Port)
+		return fmt.Sprintf("UDP to port %d is not answered", ticket.Port), true
 	}
 	o.say("path MTU: %d bytes forward, %d bytes reverse", e.Forward.MTU.Bytes, e.Reverse.MTU.Bytes)
 
@@ -148,11 +161,11 @@ func probeWith(ctx context.Context, to netip.Addr, way route, helper Helper, e *
 			return d.trains(ctx, n, packets, size, spacing)
 		}, size)
 		if err != nil {
-			return err.Error()
+			return err.Error(), true
 		}
 		o.say("capacity %s: %v (%s)", d.name, d.Capacity.Rate, d.Capacity.Method)
 	}
-	return "no packet train got through"
+	return "no packet train got through", true
 }
 
 // fallbackPacket is the size of train packets where no MTU is known: the

@@ -35,7 +35,8 @@ func near(t *testing.T, name string, c Capacity, truth unit.Rate, share float64)
 type thisHost struct {
 	*Responder
 	cannotDF bool
-	fails    int // from which answer on it has none, from 1
+	fails    int  // from which answer on it has none, from 1
+	once     bool // and after that one it has
 	asked    int
 	last     Observed
 }
@@ -47,7 +48,7 @@ func (h *thisHost) OpenProbe(context.Context) (Ticket, error) {
 }
 
 func (h *thisHost) Observed(_ context.Context, cookie string) (o Observed, err error) {
-	if h.asked++; h.asked == h.fails {
+	if h.asked++; h.asked == h.fails || h.fails > 0 && h.asked > h.fails && !h.once {
 		return o, errFar
 	}
 	h.last, err = h.Responder.Observed(cookie)
@@ -80,7 +81,14 @@ func TestProbeThisHost(t *testing.T) {
 		{"the far end fails at the trains", thisHost{fails: 3}, false, whole, whole, errFar.Error(), []string{
 			"round-trip time: connecting 10 times to 127.0.0.1:", "round-trip time: ", "path MTU: probing both ways",
 			fmt.Sprintf("path MTU: %d bytes forward, %d bytes reverse", lo.link, lo.link),
-			"capacity forward: sending packet trains", "capacity: assuming 100 Mb/s, since ", "capacity: assuming 100 Mb/s, since "}},
+			"capacity forward: sending packet trains", "probing again, since ask the far end what it saw: " + errFar.Error(), "path MTU: probing both ways",
+			"capacity: assuming 100 Mb/s, since ", "capacity: assuming 100 Mb/s, since "}},
+		{"the far end fails at the trains, once", thisHost{fails: 3, once: true}, false, whole, whole, "", []string{
+			"round-trip time: connecting 10 times to 127.0.0.1:", "round-trip time: ", "path MTU: probing both ways",
+			fmt.Sprintf("path MTU: %d bytes forward, %d bytes reverse", lo.link, lo.link),
+			"capacity forward: sending packet trains", "probing again, since ask the far end what it saw: " + errFar.Error(), "path MTU: probing both ways",
+			fmt.Sprintf("path MTU: %d bytes forward, %d bytes reverse", lo.link, lo.link),
+			"capacity forward: sending packet trains", "capacity forward: ", "capacity reverse: sending packet trains", "capacity reverse: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
