@@ -48,7 +48,7 @@ func (h *thisHost) OpenProbe(context.Context) (Ticket, error) {
 }
 
 func (h *thisHost) Observed(_ context.Context, cookie string) (o Observed, err error) {
-	if h.asked++; h.asked == h.fails || h.fails > 0 && h.asked > h.fails && !h.once {
+	if h.asked++; h.fails > 0 && (h.asked == h.fails || h.asked > h.fails && !h.once) {
 		return o, errFar
 	}
 	h.last, err = h.Responder.Observed(cookie)

@@ -77,7 +77,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interva
 type control struct {
 	conn net.Conn
 	ctx  context.Context // ends every read, and a long write
-	free func() bool     // lets go of ctx
+	free func()          // lets go of ctx
 	cut  chan struct{}   // closed when ctx has ended calls, or cannot any more
 	met  atomic.Bool     // the other end has shown that it speaks the protocol, or this one is the server
 }
@@ -90,12 +90,10 @@ func newControl(ctx context.Context, conn net.Conn) *control {
 		_ = conn.SetDeadline(time.Unix(1, 0))
 		close(c.cut)
 	})
-	c.free = func() bool {
-		stopped := stop()
-		if stopped {
+	c.free = func() {
+		if stop() {
 			close(c.cut)
 		}
-		return stopped
 	}
 	return c
 }

@@ -49,9 +49,7 @@ func (t *session) run(ctx context.Context) error {
 	}
 	// A server that is stopped says so before it closes the streams: what comes to a closed
 	// one is answered with a reset, which the client may see before the word.
-	streams, letGo := context.WithCancel(context.WithoutCancel(ctx))
-	defer letGo()
-	running, err := t.start(streams, conns)
+	running, err := t.start(context.WithoutCancel(ctx), conns)
 	if err != nil {
 		return err
 	}
