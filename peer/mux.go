@@ -74,14 +74,24 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 			continue
 		}
 		from := remoteOf(conn)
-		if !m.undecided.enter(from.Addr()) {
+		// A far end that had to wait for a processor finds all streams of a transfer at
+		// once. They have said what they are, and are not held to what silent ones are.
+		first := make([]byte, 0, firstBytes)
+		first = first[:arrived(conn, first[:firstBytes])]
+		chosen, _ := m.choose(first)
+		silent := chosen == nil
+		if silent && !m.undecided.enter(from.Addr()) {
 			_ = conn.Close()
 			m.log.Debug("connection refused: too many that have not said what they are", "from", from)
 			continue
 		}
 		busy.Go(func() {
+			if !silent {
+				chosen.handle(&opened{TCPConn: conn, first: first, from: from, order: order})
+				return
+			}
 			stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
-			chosen, c, err := m.decide(ctx, conn, from)
+			chosen, c, err := m.decide(ctx, conn, from, first)
 			undo := stop()
 			m.undecided.leave(from.Addr())
 			if err != nil || !undo {
@@ -95,28 +105,27 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 	}
 }
 
-// decide reads until one protocol says yes. It never reads past the first
+// decide reads on until one protocol says yes. It never reads past the first
 // firstBytes, and gives them to the protocol.
-func (m *mux) decide(ctx context.Context, conn *net.TCPConn, from netip.AddrPort) (*protocol, *opened, error) {
+func (m *mux) decide(ctx context.Context, conn *net.TCPConn, from netip.AddrPort, buffer []byte) (*protocol, *opened, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(m.within)); err != nil {
 		return nil, nil, err
 	}
 	if err := ctx.Err(); err != nil { // its deadline may just have been overwritten
 		return nil, nil, err
 	}
-	buffer := make([]byte, 0, firstBytes)
 	for {
-		n, err := conn.Read(buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
 		chosen, undecided := m.choose(buffer)
-		if chosen != nil {
-			return chosen, &opened{TCPConn: conn, first: buffer, from: from}, conn.SetReadDeadline(time.Time{})
-		}
 		switch {
-		case err != nil:
-			return nil, nil, fmt.Errorf("it ended before it said what it is: %w", err)
+		case chosen != nil:
+			return chosen, &opened{TCPConn: conn, first: buffer, from: from}, conn.SetReadDeadline(time.Time{})
 		case !undecided || len(buffer) == cap(buffer):
 			return nil, nil, fmt.Errorf("its first bytes are of no protocol known here: %q", buffer)
+		}
+		n, err := conn.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if n == 0 && err != nil {
+			return nil, nil, fmt.Errorf("it ended before it said what it is: %w", err)
 		}
 	}
 }

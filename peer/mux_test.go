@@ -3,6 +3,7 @@ package peer
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -223,6 +224,60 @@ func TestSamplesFit(t *testing.T) {
 			t.Fatalf("every %v makes %d samples", spec.Interval, n)
 		}
 	})
+}
+
+// A far end that was kept from its processor finds all streams of a transfer at once: none
+// that has said what it is is taken for one that does not, however many of those there are.
+func TestAllAtOnce(t *testing.T) {
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const places, streams = 2, 100
+	came := make(chan string, streams)
+	m := &mux{
+		undecided: newGate(places, places), within: generous, log: slog.New(slog.DiscardHandler),
+		protocols: []protocol{{"stream", prefix("stream "), func(c *opened) {
+			all, err := io.ReadAll(c)
+			came <- fmt.Sprint(string(all), err)
+		}}},
+	}
+	var silent []net.Conn
+	for range places {
+		silent = append(silent, rawDial(t, listener.Addr().String()))
+	}
+	for i := range streams {
+		conn := rawDial(t, listener.Addr().String())
+		_, _ = fmt.Fprintf(conn, "stream %d, and its data", i)
+		_ = conn.Close()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.serve(t.Context(), listener) }()
+	seen := map[string]bool{}
+	for range streams {
+		select {
+		case text := <-came:
+			seen[text] = true
+		case <-time.After(generous):
+			t.Fatalf("%d of %d came", len(seen), streams)
+		}
+	}
+	for i := range streams {
+		if want := fmt.Sprintf("stream %d, and its data<nil>", i); !seen[want] {
+			t.Errorf("no %q came", want)
+		}
+	}
+	late := rawDial(t, listener.Addr().String())
+	if _, err := io.ReadAll(late); err != nil && strings.Contains(err.Error(), "timeout") {
+		t.Error("a silent one beyond the places was let in")
+	}
+	_ = listener.Close()
+	for _, c := range silent {
+		_ = c.Close()
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestGate(t *testing.T) {

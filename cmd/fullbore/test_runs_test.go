@@ -168,11 +168,14 @@ func TestTestRuns(t *testing.T) {
 
 	t.Run("verbose", func(t *testing.T) {
 		t.Parallel()
-		stdout, _, _ := fullbore(t, "test", at, "-t", "0.5", "-P", "128", "-b", "1M", "-V")
+		stdout, stderr, code := fullbore(t, "test", at, "-t", "0.5", "-P", "128", "-b", "1M", "-V")
 		for _, want := range []string{"for one ACK", "path MTU", "counters", "128 streams"} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("%q is missing", want)
 			}
+		}
+		if code != exitDone {
+			t.Errorf("exit code %d: %s", code, stderr)
 		}
 	})
 
