@@ -133,9 +133,17 @@ func (s *Server) test(ctx context.Context, t *session) {
 // within runs the test in its place, and gives that free before the client hears how it
 // ended: who is refused may try again at once.
 func (t *session) within(ctx context.Context, place Place) error {
-	defer place.Leave()
 	t.place = place
+	defer t.vacate()
 	return t.run(ctx)
+}
+
+// vacate gives the place free, if that is not done.
+func (t *session) vacate() {
+	if t.place != nil {
+		t.place.Leave()
+		t.place = nil
+	}
 }
 
 // deny informs a client that the server is busy, in the one way iperf3 has.

@@ -40,6 +40,7 @@ func (t *session) conclude(ctx context.Context, running transfer) error {
 	if err := t.control.writeJSON(t.ours()); err != nil {
 		return fmt.Errorf("send results: %w", err)
 	}
+	t.vacate() // the client may begin its next test as soon as it has heard all
 	if err := t.control.writeState(DisplayResults); err != nil {
 		return err
 	}

@@ -74,6 +74,23 @@ func TestServerRefusedHasNoPlace(t *testing.T) {
 	}
 }
 
+// A client that has its results has no place any more: it may begin its next test at once,
+// although the server has not heard that it is done.
+func TestServerDoneHasNoPlace(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, ServerConfig{})
+	c := begin(t, s)
+	_, _ = c.starts().Write([]byte("data"))
+	c.send(TestEnd)
+	c.hear(ExchangeResults)
+	c.send(reports(4))
+	c.hearResults()
+	c.hear(DisplayResults)
+	if n := s.places.Load(); n != 0 {
+		t.Errorf("it still has %d place", n)
+	}
+}
+
 // Whatever a client does, its test ends within the time of the phase, with a
 // line in the log.
 func TestServerOutlastsClients(t *testing.T) {
@@ -248,8 +265,8 @@ func TestServerStrangers(t *testing.T) {
 	c.hear(DisplayResults)
 	denied("a stream too late", c.dial(c.cookie[:]))
 
-	// As many as there are places, and one more.
-	for range 4 {
+	// As many as there are places, of which the one that has its results has none, and one more.
+	for range 5 {
 		begin(t, c.server).hear(ParamExchange)
 	}
 	busy := begin(t, c.server)
