@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -21,6 +22,12 @@ import (
 // host b as the far end. The lab is no special case: nothing else differs from
 // two real hosts.
 func inLab(app *app, scenario string) error {
+	return inLabWith(app, scenario, nil, func(b netip.Addr, _ *serveDocument) string { return b.String() })
+}
+
+// inLabWith has serve on host b take more flags, and puts another name of that host on the
+// command line than its address.
+func inLabWith(app *app, scenario string, flags []string, name func(b netip.Addr, serves *serveDocument) string) error {
 	s, err := lab.Load(scenario)
 	if err != nil {
 		return &hinted{err: err, code: exitUsage}
@@ -42,15 +49,15 @@ func inLab(app *app, scenario string) error {
 	// the lab go.
 	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx))
 	defer end()
-	token, err := serveOn(ctx, l.Host("b"), self, "--allow-link-changes")
+	serves, err := serveOn(ctx, l.Host("b"), self, append([]string{"--allow-link-changes"}, flags...)...)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	place, relayed := relayRecord(app, s)
 	defer relayed()
 
-	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), l.Host("b").Address().String())...)
-	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+token, record.Variable+"="+place)
+	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), name(l.Host("b").Address(), serves))...)
+	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+serves.Token, record.Variable+"="+place)
 	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	err = command.Start()
 	if err == nil {
@@ -103,11 +110,11 @@ func waitInterrupted(ctx context.Context, command *lab.Cmd) error {
 // to make a key.
 const serveWithin = 10 * time.Second
 
-// serveOn starts a far end, and gives its token.
-func serveOn(ctx context.Context, h *lab.Host, self string, flags ...string) (token string, err error) {
+// serveOn starts a far end, and gives what it says of itself.
+func serveOn(ctx context.Context, h *lab.Host, self string, flags ...string) (*serveDocument, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		return "", fmt.Errorf("start the far end: %w", err)
+		return nil, fmt.Errorf("start the far end: %w", err)
 	}
 	defer reader.Close()
 	command := h.Command(ctx, self, append([]string{"serve", "--json"}, flags...)...)
@@ -115,20 +122,20 @@ func serveOn(ctx context.Context, h *lab.Host, self string, flags ...string) (to
 	err = command.Start()
 	writer.Close()
 	if err != nil {
-		return "", fmt.Errorf("start the far end: %w", err)
+		return nil, fmt.Errorf("start the far end: %w", err)
 	}
 	_ = reader.SetReadDeadline(time.Now().Add(serveWithin))
 	line, err := bufio.NewReader(io.LimitReader(reader, 64<<10)).ReadBytes('\n')
 	if err != nil {
 		_ = command.Signal(syscall.SIGKILL) // it has mostly ended by itself
 		_ = command.Wait()                  // for all that it said
-		return "", fmt.Errorf("start the far end: %w: %s", err, command.Stderr)
+		return nil, fmt.Errorf("start the far end: %w: %s", err, command.Stderr)
 	}
 	var listening serveDocument
 	if err := json.Unmarshal(line, &listening); err != nil {
-		return "", fmt.Errorf("start the far end: %w", err)
+		return nil, fmt.Errorf("start the far end: %w", err)
 	}
-	return listening.Token, nil
+	return &listening, nil
 }
 
 // withoutLab gives the command line without its --lab flag.

@@ -9,6 +9,9 @@ import (
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/internal/golden"
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/climb"
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/plan"
 	"github.com/fullbore/fullbore/stat"
@@ -70,6 +73,28 @@ func TestJSONContract(t *testing.T) {
 			Schema: "fullbore/diagnose/1", Direction: "forward", Path: estimate, Goodput: 2.94e6,
 			Diagnosis: diagnose.Diagnosis{Verdict: finding, Findings: []diagnose.Finding{finding}},
 			Failed:    "nothing arrived for 3s", Trials: []trialRow{tried}, Untried: &tried, TestSeconds: 7.45, TestBytes: 2 << 20, Error: "interrupted",
+		},
+		"nfs-test.json": nfs.Document{
+			Schema: nfs.Schema, Target: "nfs://b/export/file", Version: "4.1", FileBytes: 1 << 30, MaxRead: 1 << 20, MaxWrite: 1 << 20, Slots: 64,
+			Op: "read", Size: 4096, Random: true, WriteShare: 0.3, Connections: 1, Depth: 64, Seconds: 10, Requests: 640_000, IOPS: 64_000, Goodput: 64_000 * 4096 * 8,
+			Latency: nfs.LatencySummary{Mean: 1, P50: 0.99, P95: 1.1, P99: 1.2, P999: 2, Max: 9}, InFlight: 64, CPU: 2.5, Delays: 1,
+			Shares: []nfs.ShareSummary{{Requests: 640_000, Goodput: 64_000 * 4096 * 8, TCP: &nfs.TCPSummary{RTT: 1.1, LeastRTT: 1, ReceiveWindow: 65536, SendWindow: 65536, Congestion: 14480, Repeated: 1}}},
+		},
+		"nfs-diagnose.json": nfsDiagnosis{
+			Schema: "fullbore/nfs-diagnose/1", Target: "nfs://b/export/file", Verdict: limit.Finding{Cause: limit.OneReader, Says: "Who waits.", Action: "read in more than one place", Share: 0.98, Predicted: 64_000},
+			Findings: []limit.Finding{{Cause: limit.OneReader, Says: "Who waits.", Action: "read in more than one place", Share: 0.98, Predicted: 64_000}},
+			Evidence: &limit.Evidence{
+				Connections: 1, Depth: 1, Slots: 64, Size: 4096, Path: 1e10, Idle: limit.Beside{Handshake: time.Millisecond, Null: time.Millisecond},
+				Now: limit.Look{IOPS: 980, Mean: time.Millisecond, Window: 65536, RTT: time.Millisecond, Wire: 4300},
+			},
+		},
+		"nfs-tune.json": climb.Result{
+			Schema: climb.Schema, Target: "nfs://b/export/file", Before: climb.Figure{IOPS: 980, Goodput: 32e6}, After: climb.Figure{IOPS: 98_000, Goodput: 3.2e9},
+			Gain: 100, GainCI95: [2]float64{95, 105}, Verdict: climb.Verdict{Cause: climb.OneReader, Says: "Who waits."},
+			Steps:   []climb.Step{{Setting: string(climb.Depth), From: "1", To: "2", IOPS: 1960, Goodput: 64e6, Helps: true, Says: "helps"}},
+			Kept:    []climb.Outcome{{Setting: string(climb.Depth), From: "1", To: "128", Effect: "x 100 by it"}},
+			PutBack: []climb.Outcome{{Setting: string(climb.Connections), From: "1", To: "2", Effect: "as fast without it"}},
+			Advice:  []string{"mount with nconnect=2"},
 		},
 		"plan.json": planDocument{Schema: planSchema, Plan: plan.Plan{
 			Steps: []plan.Step{{Idea: "let the window grow", Predicted: 186e6, Risk: "memory", Changes: []plan.Change{{

@@ -25,6 +25,7 @@ type cli struct {
 	Compare  compareCmd   `cmd:"" help:"Compare two variants of a transfer, run in turns."`
 	Diagnose diagnoseCmd  `cmd:"" help:"Say what limits this path, with evidence."`
 	Sweep    sweepCmd     `cmd:"" help:"Run an experiment: vary settings by a plan, and say which are enough."`
+	NFS      nfsCmd       `cmd:"" name:"nfs" help:"Measure a server of NFS: how many requests a second, and what limits them."`
 	Plan     planCmd      `cmd:"" help:"Show the changes that would help, without making them."`
 	Apply    applyCmd     `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
 	Confirm  confirmCmd   `cmd:"" help:"Keep an applied change set."`

@@ -29,16 +29,18 @@ type serveCmd struct {
 	MaxClients int           `default:"4" placeholder:"N" help:"Most tests at once (${default}); where there are several, one client may have all but one."`
 
 	IPerf3 iperf3Flags `embed:""`
+	Files  nfsFlags    `embed:""`
 }
 
 // serveDocument is what serve --json prints once it listens.
 type serveDocument struct {
-	Schema  string `json:"schema"` // "fullbore/serve/1"
-	Listen  string `json:"listen"` // address:port, TCP and UDP
-	Token   string `json:"token"`
-	Changes bool   `json:"changes"`           // allowed with the token
-	Metrics string `json:"metrics,omitempty"` // address of the metrics, if there are any
-	Page    string `json:"page,omitempty"`    // its address, with the secret that works once
+	Schema  string     `json:"schema"` // "fullbore/serve/1"
+	Listen  string     `json:"listen"` // address:port, TCP and UDP
+	Token   string     `json:"token"`
+	Changes bool       `json:"changes"`           // allowed with the token
+	Metrics string     `json:"metrics,omitempty"` // address of the metrics, if there are any
+	Page    string     `json:"page,omitempty"`    // its address, with the secret that works once
+	NFS     *nfsServed `json:"nfs,omitempty"`     // with --nfs
 }
 
 func (c *serveCmd) Run(app *app) error {
@@ -97,8 +99,16 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore serve --port PORT takes another port", code: exitFailed}
 	}
-	if err := c.announce(app, listener.Addr(), identity.Token(), shown.listens(listener.Addr())); err != nil {
+	files, err := c.Files.listen(app.ctx, c.Bind, log)
+	if err != nil {
+		_ = listener.Close()
 		return err
+	}
+	if err := c.announce(app, listener.Addr(), identity.Token(), shown.listens(listener.Addr()), files.served()); err != nil {
+		return err
+	}
+	if files != nil {
+		go func() { _ = files.Serve(app.ctx, files.listener) }() // its end is the process's
 	}
 	return server.Serve(app.ctx, listener, packets)
 }
@@ -123,10 +133,10 @@ func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
 // changes says whether clients with the token may change tunables.
 func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
 
-func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
+func (c *serveCmd) announce(app *app, at net.Addr, token, page string, files *nfsServed) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page,
+			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page, NFS: files,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
@@ -148,6 +158,9 @@ func (c *serveCmd) announce(app *app, at net.Addr, token, page string) error {
 			runs = "runs from here, which may change this host's tunables"
 		}
 		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start %s; so does the token.\n", page, runs)
+	}
+	if err == nil && files != nil {
+		_, err = fmt.Fprint(app.stdout, files.says())
 	}
 	return err
 }

@@ -113,7 +113,7 @@ func TestServeMetricsFiles(t *testing.T) {
 	}
 	var out strings.Builder
 	at := &net.TCPAddr{IP: net.IPv4(198, 18, 0, 1), Port: 5201}
-	if err := c.announce(&app{stdout: &checkedWriter{Writer: &out}}, at, "fb1-x-y", ""); err != nil || !strings.Contains(out.String(), "Metrics: https://198.18.0.1:5201/metrics\n") {
+	if err := c.announce(&app{stdout: &checkedWriter{Writer: &out}}, at, "fb1-x-y", "", nil); err != nil || !strings.Contains(out.String(), "Metrics: https://198.18.0.1:5201/metrics\n") {
 		t.Errorf("it says %s, %v", &out, err)
 	}
 

@@ -243,7 +243,7 @@ func sweepLab(_ context.Context, s *lab.Scenario) (ends sweep.Ends, err error) {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	token, err := serveOn(ctx, l.Host("b"), self, "--allow-link-changes")
+	far, err := serveOn(ctx, l.Host("b"), self, "--allow-link-changes")
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func sweepLab(_ context.Context, s *lab.Scenario) (ends sweep.Ends, err error) {
 	}
 	complaints := &lastLines{}
 	near := l.Host("a").Command(ctx, self, "sweep-host", l.Host("b").Address().String())
-	near.Env = append(os.Environ(), "FULLBORE_TOKEN="+token, record.Variable+"="+record.Nowhere)
+	near.Env = append(os.Environ(), "FULLBORE_TOKEN="+far.Token, record.Variable+"="+record.Nowhere)
 	near.Stdin, near.Stdout, near.Stderr = questions, answer, complaints
 	if err = near.Start(); err != nil {
 		return nil, err

@@ -15,8 +15,14 @@ import (
 	"github.com/fullbore/fullbore/experiment"
 )
 
-// farProcess starts a far end on a free port of the loopback interface.
+// farProcess starts a far end on a free port of the loopback interface, and gives where.
 func farProcess(t *testing.T, flags ...string) string {
+	t.Helper()
+	return farServes(t, flags...).Listen
+}
+
+// farServes gives all that it says of itself.
+func farServes(t *testing.T, flags ...string) *serveDocument {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), self(t), append([]string{"serve", "--json", "--ephemeral", "--bind", "127.0.0.1", "--port", "0"}, flags...)...)
 	command.Env = append(os.Environ(), asMain+"=1")
@@ -39,7 +45,7 @@ func farProcess(t *testing.T, flags ...string) string {
 	if err := json.NewDecoder(out).Decode(&listening); err != nil {
 		t.Fatal(err)
 	}
-	return listening.Listen
+	return &listening
 }
 
 // fullDisk is a file on a disk that is full.

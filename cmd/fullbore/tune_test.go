@@ -298,11 +298,11 @@ func (w *two) start(args ...string) *lab.Cmd {
 
 func (w *two) serve(flags ...string) (token string) {
 	w.t.Helper()
-	token, err := serveOn(w.t.Context(), w.lab.Host("b"), self(w.t), flags...)
+	serves, err := serveOn(w.t.Context(), w.lab.Host("b"), self(w.t), flags...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return token
+	return serves.Token
 }
 
 // onA runs fullbore on host a and decodes its JSON.

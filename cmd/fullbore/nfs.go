@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// nfsCmd is what there is to do with NFS.
+type nfsCmd struct {
+	Diagnose nfsDiagnoseCmd `cmd:"" help:"Say what holds a file's requests back, with evidence; change nothing."`
+	Tune     nfsTuneCmd     `cmd:"" help:"Raise windows, connections and requests in flight until nothing more is gained; keep what helped."`
+	Test     nfsTestCmd     `cmd:"" help:"Read or write a file of a server with many requests in flight, and report their rate and latency."`
+}
+
+type nfsTestCmd struct {
+	nfsRequests
+	Target string  `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]."`
+	Lab    string  `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
+	Time   float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
+	Omit   float64 `short:"O" default:"1" placeholder:"SECONDS" help:"Do not measure the first seconds (1)."`
+	JSON   bool    `short:"J" help:"One JSON document instead of text."`
+}
+
+// nfsRequests are what to do with a file, the same for every verb.
+type nfsRequests struct {
+	Connections int    `default:"1" placeholder:"N" help:"TCP connections (1), at most 64; those that 'tune' begins with."`
+	Depth       *int   `placeholder:"N" help:"Requests in flight, over all connections, at most 4096 ('test': 64; 'tune' begins with 1)."`
+	Size        string `default:"4KiB" placeholder:"SIZE" help:"Bytes of each request (4KiB)."`
+	Random      bool   `xor:"order" help:"Offsets by chance (the default for requests of less than 64 KiB)."`
+	Sequential  bool   `xor:"order" help:"One behind the other (the default for others)."`
+	Read        bool   `xor:"op" help:"Read (the default)."`
+	Write       bool   `xor:"op" help:"Write instead of reading. This destroys what the file has."`
+	Mix         string `xor:"op" placeholder:"SHARE" help:"This share of the requests writes, such as 30%. This destroys what the file has."`
+	GetAttr     bool   `name:"getattr" xor:"op" help:"Only look at the file: no data, and mostly no disk."`
+	Null        bool   `xor:"op" help:"Only call the server: the network and its threads alone."`
+}
+
+// smallRequest is below which requests are at random unless asked for otherwise, in bytes:
+// who reads in order reads more at once.
+const smallRequest = 64 << 10
+
+// load is what the flags ask for.
+func (c *nfsRequests) load(depth int) (nfs.Load, error) {
+	if c.Depth != nil {
+		depth = *c.Depth
+	}
+	l := nfs.Load{Op: nfs.Read, Depth: depth}
+	size, err := unit.ParseSize(c.Size)
+	switch {
+	case err != nil:
+		return l, usageError("--size: %w", err)
+	case c.Connections < 1 || c.Connections > nfs.MaxConnections:
+		return l, usageError("--connections %d: use 1 to %d", c.Connections, nfs.MaxConnections)
+	case depth < c.Connections || depth > nfs.MaxDepth:
+		return l, usageError("--depth %d: use %d (one a connection) to %d", depth, c.Connections, nfs.MaxDepth)
+	}
+	l.Size, l.Random = int(size), c.Random || !c.Sequential && size < smallRequest
+	switch {
+	case c.Write:
+		l.Op = nfs.Write
+	case c.GetAttr:
+		l.Op = nfs.GetAttr
+	case c.Null:
+		l.Op = nfs.Null
+	case c.Mix != "":
+		if l.Writes, err = parseShare(c.Mix); err != nil {
+			return l, usageError("--mix: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// timed is the load with its times.
+func (c *nfsTestCmd) timed() (nfs.Load, error) {
+	l, err := c.load(64)
+	switch {
+	case err != nil:
+	case !(c.Time > 0 && c.Time <= maxNFSTime.Seconds()):
+		err = usageError("--time %v: use more than 0 to %v seconds", c.Time, maxNFSTime.Seconds())
+	case !(c.Omit >= 0 && c.Omit <= maxNFSTime.Seconds()):
+		err = usageError("--omit %v: use 0 to %v seconds", c.Omit, maxNFSTime.Seconds())
+	}
+	l.Duration, l.Omit = seconds(c.Time), seconds(c.Omit)
+	return l, err
+}
+
+// maxNFSTime bounds a test.
+const maxNFSTime = time.Hour
+
+func (c *nfsTestCmd) Run(app *app) (err error) {
+	load, err := c.timed()
+	if err != nil {
+		return err
+	}
+	if (c.Target == "") == (c.Lab == "") {
+		return &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: "see fullbore nfs test --help", code: exitUsage}
+	}
+	if c.Lab != "" {
+		flags := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
+		return inLabWith(app, c.Lab, flags, func(b netip.Addr, serves *serveDocument) string { return serves.NFS.target(b.String()) })
+	}
+	target, err := nfs.ParseTarget(c.Target)
+	if err != nil {
+		return &hinted{err: err, hint: "see fullbore nfs test --help", code: exitUsage}
+	}
+	mount, err := nfs.Open(app.ctx, target, nfs.Options{Connections: c.Connections, Depth: load.Depth})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mount.Close()) }()
+	if c.JSON {
+		f, err := mount.Run(app.ctx, load, nil)
+		if err != nil {
+			return err
+		}
+		return printJSON(app.stdout, nfs.NewDocument(c.Target, mount, load, f))
+	}
+	report.NFSBegin(app.stdout, mount, load, c.Connections)
+	f, err := mount.Run(app.ctx, load, func(elapsed time.Duration, requests, bytes int64) {
+		report.NFSRow(app.stdout, elapsed, requests, bytes)
+	})
+	if err != nil {
+		return err
+	}
+	report.NFS(app.stdout, nfs.NewDocument(c.Target, mount, load, f), f)
+	return nil
+}

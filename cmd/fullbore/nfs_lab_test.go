@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/climb"
+	"github.com/fullbore/fullbore/nfs/limit"
+)
+
+// waiting is a path of 10 ms whose hosts' windows are small.
+const waiting = `
+name: waiting
+path:
+  mtu: 1500
+  a_to_b: {rate: 1gbit, delay: 5ms, queue: 1bdp}
+hosts:
+  a: {congestion: cubic, sysctl: {net.ipv4.tcp_rmem: "4096 98304 98304"}}
+  b: {congestion: cubic}
+`
+
+// TestIntegrationNFS: over an emulated path a file's requests obey the laws: one in flight
+// is answered once in a round trip, and a window lets so much through in one. Tuning raises
+// both, keeps what helped, and leaves no more behind than that.
+func TestIntegrationNFS(t *testing.T) {
+	t.Parallel()
+	scenario := scenarioFile(t, waiting)
+	test := func(t *testing.T, args ...string) (d nfs.Document) {
+		t.Helper()
+		stdout, stderr, code := fullbore(t, append([]string{"nfs", "test", "--lab", scenario, "-J", "-t", "1"}, args...)...)
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+			t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+		}
+		return d
+	}
+	t.Run("one request in flight", func(t *testing.T) {
+		t.Parallel()
+		d := test(t, "--depth", "1", "--null")
+		if law := 1 / 0.010; math.Abs(d.IOPS/law-1) > 0.25 {
+			t.Errorf("%.0f requests a second; one in each 10 ms makes %.0f", d.IOPS, law)
+		}
+	})
+	t.Run("the window", func(t *testing.T) {
+		t.Parallel()
+		d := test(t, "--depth", "8", "--size", "1MiB")
+		tcp := d.Shares[0].TCP
+		if tcp == nil {
+			t.Fatalf("%+v", d)
+		}
+		if law := float64(tcp.ReceiveWindow) * 8 / 0.010; d.Goodput > 1.1*law || d.Goodput < 0.5*law {
+			t.Errorf("%.3g bit/s; %d bytes in 10 ms make %.3g", d.Goodput, tcp.ReceiveWindow, law)
+		}
+	})
+	t.Run("diagnosed", func(t *testing.T) {
+		t.Parallel()
+		for args, want := range map[string]string{"--depth 1": limit.OneReader, "--depth 8 --size 256KiB": limit.Window} {
+			stdout, stderr, code := fullbore(t, append([]string{"nfs", "diagnose", "--lab", scenario, "-J"}, strings.Fields(args)...)...)
+			var d nfsDiagnosis
+			if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+				t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+			}
+			if d.Verdict.Cause != want {
+				t.Errorf("%s: %+v; %+v", args, d.Verdict, d.Evidence)
+			}
+		}
+	})
+	t.Run("tuned", func(t *testing.T) {
+		t.Parallel()
+		stdout, stderr, code := fullbore(t, "nfs", "tune", "--lab", scenario, "-J", "--size", "64KiB", "--depth", "16", "--budget", "30s")
+		var r climb.Result
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+			t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+		}
+		t.Log(stderr)
+		if r.Verdict.Cause != climb.OwnWindow || r.Gain < 5 || r.GainCI95[0] <= 1 {
+			t.Errorf("%+v", r)
+		}
+		if kept, _ := json.Marshal(r.Kept); !strings.Contains(string(kept), "tcp_rmem") {
+			t.Errorf("kept %s", kept)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package climb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// File is a file of a server, and the requests to it that a climb is to make faster. Its
+// hosts' windows can be raised where Hosts is not nil.
+type File struct {
+	Target nfs.Target
+	Load   nfs.Load // its Depth is the climb's
+	Hosts  *Hosts
+}
+
+// setUp is what opening a file takes at most on the paths that NFS is used over, beside its
+// requests.
+const setUp = 200 * time.Millisecond
+
+// Takes is how long one run is.
+func (f *File) Takes() time.Duration { return f.Load.Omit + f.Load.Duration + setUp }
+
+// Measure opens the file as the state says, and runs the requests.
+func (f *File) Measure(ctx context.Context, s State) (r Reading, err error) {
+	if f.Hosts != nil {
+		if err := f.Hosts.Bring(ctx, s.Windows); err != nil {
+			return r, err
+		}
+	}
+	m, err := nfs.Open(ctx, f.Target, nfs.Options{Connections: s.Connections, Depth: s.Depth})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	load := f.Load
+	load.Depth = s.Depth
+	got, err := m.Run(ctx, load, nil)
+	if err != nil {
+		return r, err
+	}
+	if got.Requests == 0 {
+		return r, fmt.Errorf("no request was answered within %v", load.Duration)
+	}
+	us := func(q float64) time.Duration {
+		return time.Duration(got.Latency.ValueAtQuantile(q)) * time.Microsecond
+	}
+	return Reading{IOPS: got.Rate(), Goodput: unit.RateOf(got.Bytes, got.Elapsed), P50: us(50), P99: us(99)}, nil
+}
+
+// Most asks the server how far its requests in flight can be raised.
+func (f *File) Most(ctx context.Context) (State, error) {
+	m, err := nfs.Open(ctx, f.Target, nfs.Options{Connections: 1, Depth: nfs.MaxDepth})
+	if err != nil {
+		return State{}, err
+	}
+	most := State{Windows: f.Hosts != nil && len(f.Hosts.Changes) > 0, Connections: mostConnections, Depth: nfs.MaxDepth}
+	if m.Slots > 0 {
+		most.Depth = m.Slots
+	}
+	return most, m.Close()
+}
+
+// mostConnections is what clients can have: Linux's nconnect ends there (nfs(5)).
+const mostConnections = 16

@@ -1,0 +1,119 @@
+package climb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/plan"
+)
+
+// Far is the far end on the file's server: *peer.Client is one.
+type Far interface {
+	examine.Far
+	// Changes sets that host's tunables; nil when it does not allow that.
+	Changes() change.Host
+}
+
+// Hosts are both ends, whose windows a climb may raise.
+type Hosts struct {
+	Changes []plan.Change // that the path needs and that may be made
+	Others  []plan.Change // that may not be made from here
+
+	ends map[plan.Role]*change.Held
+}
+
+// confirmWithin is the dead man's deadline of both change sets, as in tuning: longer than a
+// single run.
+const confirmWithin = 30 * time.Second
+
+// Meet examines the path in the direction that the file's data take, and plans what its
+// windows need. Near has this host's tunables.
+func Meet(ctx context.Context, facts examine.Near, near change.Host, far Far, d bulk.Direction, watch examine.Watcher) (*Hosts, error) {
+	x, err := examine.Run(ctx, facts, far, examine.Options{Direction: d, Quick: true, Watch: watch})
+	if err != nil {
+		return nil, err
+	}
+	sender, receiver := x.Evidence.SenderHost, x.Evidence.ReceiverHost
+	here, there := plan.Sender, plan.Receiver
+	if d == bulk.Reverse {
+		here, there = there, here
+	}
+	h := &Hosts{ends: map[plan.Role]*change.Held{
+		here:  {Host: near, Reason: "nfs tune", Within: confirmWithin},
+		there: {Host: far.Changes(), Reason: "nfs tune", Within: confirmWithin},
+	}}
+	if sender != nil && receiver != nil && sender.Name == receiver.Name {
+		map[plan.Role]*host.Facts{plan.Sender: sender, plan.Receiver: receiver}[there].Name += " (far end)"
+	}
+	p := plan.Make(plan.Input{
+		Path: x.Evidence.Path, Direction: d, Sender: sender, Receiver: receiver, Diagnosis: &x.Diagnosis, Baseline: x.Evidence.Transfer, Workload: plan.NFS,
+	})
+	may := map[plan.Role]bool{
+		plan.Sender: sender != nil && sender.CanChange && h.ends[plan.Sender].Host != nil, plan.Receiver: receiver != nil && receiver.CanChange && h.ends[plan.Receiver].Host != nil,
+	}
+	for _, step := range p.Steps {
+		for _, c := range step.Changes {
+			if may[c.Role] {
+				h.Changes = append(h.Changes, c)
+			} else {
+				h.Others = append(h.Others, c)
+			}
+		}
+	}
+	return h, nil
+}
+
+// Bring sets what the path needs on both hosts, or puts all of it back.
+func (h *Hosts) Bring(ctx context.Context, raised bool) error {
+	for role, held := range h.ends {
+		want := map[string]string{}
+		for _, c := range h.Changes {
+			if raised && c.Role == role {
+				want[c.Tunable] = c.To
+			}
+		}
+		if held.Host == nil || held.ID == "" && len(want) == 0 {
+			continue
+		}
+		if err := held.Bring(ctx, want); err != nil {
+			return fmt.Errorf("%w: %w", ErrHosts, err)
+		}
+	}
+	return nil
+}
+
+// revertWithin is how long one host has to put everything back.
+const revertWithin = 10 * time.Second
+
+// End closes both change sets: what is set stays if it is to be kept, until the next boot
+// or, with persist, for good; else all is put back. It gives the sets that stay.
+func (h *Hosts) End(ctx context.Context, keep, persist bool) (sets []string, err error) {
+	var errs []error
+	for _, role := range []plan.Role{plan.Sender, plan.Receiver} {
+		held := h.ends[role]
+		if held.ID == "" {
+			continue
+		}
+		if keep && len(held.Live) > 0 {
+			if err := held.Host.Confirm(ctx, held.ID, persist); err == nil {
+				sets = append(sets, held.ID)
+				continue
+			} else {
+				errs = append(errs, fmt.Errorf("keep change set %s: %w", held.ID, err))
+			}
+		}
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), revertWithin)
+		if _, err := held.Host.Revert(within, held.ID); err != nil {
+			errs = append(errs, fmt.Errorf("revert change set %s: %w (it reverts by itself within %v)", held.ID, err, confirmWithin))
+		}
+		cancel()
+	}
+	return slices.Clip(sets), errors.Join(errs...)
+}

@@ -1,0 +1,249 @@
+package climb
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/stat"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Schema of [Result].
+const Schema = "fullbore/nfs-tune/1"
+
+// Result of a climb; docs/json.md describes it key by key.
+type Result struct {
+	Schema   string     `json:"schema"`
+	Target   string     `json:"target"`
+	Before   Figure     `json:"before"`
+	After    Figure     `json:"after"`
+	Gain     float64    `json:"gain"` // factor on requests a second
+	GainCI95 [2]float64 `json:"gain_ci95"`
+	Verdict  Verdict    `json:"verdict"` // of what limited most, as it was found
+	Steps    []Step     `json:"steps"`
+	Kept     []Outcome  `json:"kept"`
+	PutBack  []Outcome  `json:"put_back"`
+	Advice   []string   `json:"advice"`
+
+	from, to State
+	worths   map[Setting]float64 // factor that is lost without it
+}
+
+// Figure is what a state came to.
+type Figure struct {
+	IOPS    float64   `json:"iops"` // median of the runs
+	Goodput unit.Rate `json:"goodput_bps"`
+	Latency struct {
+		P50 float64 `json:"p50"`
+		P99 float64 `json:"p99"`
+	} `json:"latency_ms"`
+}
+
+// Verdict is what limited most.
+type Verdict struct {
+	Cause string `json:"cause"`
+	Says  string `json:"says"`
+}
+
+// Step is a setting that was raised on top of those that had helped.
+type Step struct {
+	Setting string    `json:"setting"`
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	IOPS    float64   `json:"iops"` // with it
+	Goodput unit.Rate `json:"goodput_bps"`
+	Helps   bool      `json:"helps"`
+	Says    string    `json:"says"`
+}
+
+// Outcome is what became of a setting.
+type Outcome struct {
+	Setting string `json:"setting"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Effect  string `json:"effect"`
+}
+
+// The causes that a climb can name (docs/nfs.md), beside that of the windows, which is
+// a path's.
+const (
+	OneReader = "nfs-one-reader"
+	Slots     = "nfs-slots"
+	OneStream = "nfs-connections"
+	OwnWindow = "receiver-buffer"
+	Healthy   = "healthy"
+)
+
+// Windows says whether larger windows are among what helped.
+func (r *Result) Windows() bool { return r.to.Windows && !r.from.Windows }
+
+// Changed says what the windows needed of the hosts, the change sets that keep it, and what
+// could not be changed from here.
+func (r *Result) Changed(h *Hosts, sets []string) {
+	for _, c := range h.Changes {
+		o := Outcome{c.Tunable + " on " + c.Host, c.From, c.To, "larger windows"}
+		if r.Windows() {
+			r.Kept = append(r.Kept, o)
+		} else {
+			r.PutBack = append(r.PutBack, o)
+		}
+	}
+	for _, c := range h.Others {
+		r.advise("on %s, set %s to %s: %s", c.Host, c.Tunable, c.To, c.Why)
+	}
+	for _, id := range sets {
+		r.advise("to undo: fullbore revert %s", id)
+	}
+}
+
+// mounts says how clients that mount the file get what helped.
+func (r *Result) mounts() {
+	if n := r.to.Connections; n > r.from.Connections {
+		r.advise("mount with nconnect=%d, and watch for hangs: not all servers take many connections of one client well", n)
+	}
+	if n := r.to.Depth; n > r.from.Depth {
+		r.advise("have %d requests in flight: so many readers, or reads ahead; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n)
+	}
+}
+
+func newResult() *Result {
+	return &Result{
+		Schema: Schema, Gain: 1, GainCI95: [2]float64{1, 1}, Steps: []Step{}, Kept: []Outcome{}, PutBack: []Outcome{}, Advice: []string{}, worths: map[Setting]float64{},
+	}
+}
+
+func (r *Result) advise(format string, args ...any) {
+	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
+}
+
+func (r *Result) step(settings []Setting, from, to *point, helps bool, says string) {
+	f := figureOf(to)
+	r.Steps = append(r.Steps, Step{named(settings), from.values(settings), to.values(settings), f.IOPS, f.Goodput, helps, says})
+}
+
+func named(settings []Setting) string {
+	var names []string
+	for _, s := range settings {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, " and ")
+}
+
+func (r *Result) worth(setting Setting, factor float64) { r.worths[setting] = factor }
+
+func (r *Result) unneeded(setting Setting, start, best *point) {
+	r.PutBack = append(r.PutBack, Outcome{string(setting), start.value(setting), best.value(setting), "as fast without it"})
+}
+
+func (r *Result) unproven(from, to State, says string) {
+	for _, setting := range []Setting{Windows, Connections, Depth} {
+		if from.value(setting) != to.value(setting) {
+			r.PutBack = append(r.PutBack, Outcome{string(setting), from.value(setting), to.value(setting), "not proven: " + says})
+		}
+	}
+}
+
+// conclude says what is kept, and what limited most: the setting without which most is lost.
+func (r *Result) conclude() {
+	r.Verdict = Verdict{Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
+	most := 1.0
+	for _, setting := range []Setting{Windows, Connections, Depth} {
+		from, to := r.from.value(setting), r.to.value(setting)
+		if from == to {
+			continue
+		}
+		worth, effect := r.worths[setting], "helped when it was tried"
+		if worth > 0 {
+			effect = unit.Factor(worth) + " by it"
+		}
+		r.Kept = append(r.Kept, Outcome{string(setting), from, to, effect})
+		if worth > most {
+			most, r.Verdict = worth, r.cause(setting)
+		}
+	}
+	r.mounts()
+}
+
+func (r *Result) cause(setting Setting) Verdict {
+	p50 := time.Duration(r.Before.Latency.P50 * float64(time.Millisecond))
+	switch setting {
+	case Windows:
+		return Verdict{OwnWindow, "The windows of both hosts are smaller than what the path holds."}
+	case Connections:
+		return Verdict{OneStream, "One connection carries less than the path: it is one window, and one core at each end."}
+	}
+	if r.from.Depth == 1 {
+		return Verdict{OneReader, fmt.Sprintf("Who waits for each answer before asking again gets one in each round trip: %.3g ms make %.0f a second, whatever the settings.", r.Before.Latency.P50, 1/p50.Seconds())}
+	}
+	return Verdict{Slots, fmt.Sprintf("%d requests in flight of %.3g ms each make %.0f a second (Little's law).", r.from.Depth, r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
+}
+
+func figureOf(p *point) (f Figure) {
+	var goodputs, p50, p99 []float64
+	for _, r := range p.readings {
+		goodputs = append(goodputs, float64(r.Goodput))
+		p50, p99 = append(p50, ms(r.P50)), append(p99, ms(r.P99))
+	}
+	f.IOPS, f.Goodput = p.rate(), unit.Rate(stat.Median(goodputs))
+	f.Latency.P50, f.Latency.P99 = stat.Median(p50), stat.Median(p99)
+	return f
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// rate is the median of the runs, in requests a second.
+func (p *point) rate() float64 { return stat.Median(p.rates()) }
+
+func (p *point) String() string {
+	f := figureOf(p)
+	return Reading{IOPS: f.IOPS, Goodput: f.Goodput}.String()
+}
+
+func (r Reading) String() string {
+	text := fmt.Sprintf("%.0f requests a second", r.IOPS)
+	if r.Goodput > 0 {
+		text += fmt.Sprintf(" (%v)", r.Goodput)
+	}
+	return text
+}
+
+func (s State) String() string {
+	return fmt.Sprintf("%s in flight over %s, windows %s", unit.Count(s.Depth, "request"), unit.Count(s.Connections, "connection"), s.value(Windows))
+}
+
+func (s State) values(settings []Setting) string {
+	var values []string
+	for _, setting := range settings {
+		values = append(values, s.value(setting))
+	}
+	return strings.Join(values, ", ")
+}
+
+// value is a setting as people read it.
+func (s State) value(setting Setting) string {
+	switch setting {
+	case Connections:
+		return strconv.Itoa(s.Connections)
+	case Depth:
+		return strconv.Itoa(s.Depth)
+	}
+	if s.Windows {
+		return "as the path needs them"
+	}
+	return "as found"
+}
+
+// with is the state with one setting as another state has it.
+func (s State) with(setting Setting, other State) State {
+	switch setting {
+	case Windows:
+		s.Windows = other.Windows
+	case Connections:
+		s.Connections = other.Connections
+	case Depth:
+		s.Depth = other.Depth
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package limit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// waiting says where requests wait for each other, what takes most first, of what one takes longer now than alone:
+// a handshake meets the queues of the path, a call that does nothing also that for the
+// server's threads, and what remains is behind them, or is that of the own connections.
+func waiting(e *Evidence) []Finding {
+	extra := e.Now.Mean - e.Alone.Mean
+	if extra <= 0 || e.Now.Mean <= 0 {
+		return nil
+	}
+	share := func(d time.Duration) float64 { return min(1, max(0, float64(d)/float64(e.Now.Mean))) }
+	network := time.Duration(0)
+	if e.Idle.Handshake > 0 && e.Loaded.Handshake > 0 {
+		network = max(0, e.Loaded.Handshake-e.Idle.Handshake)
+	}
+	threads := max(0, e.Loaded.Null-e.Idle.Null-network)
+	behind := max(0, extra-network-threads)
+	var found []Finding
+	if network > 0 {
+		found = append(found, Finding{
+			Cause: Path, Share: share(network),
+			Says:   fmt.Sprintf("Requests wait in the queues of the path: a handshake takes %s beside them, and %s without.", unit.Milliseconds(e.Loaded.Handshake), unit.Milliseconds(e.Idle.Handshake)),
+			Action: "see what else the path carries: fullbore diagnose",
+		})
+	}
+	if threads > 0 {
+		found = append(found, threadsWait(e, share(threads)))
+	}
+	if behind > 0 {
+		found = append(found, beyond(e, share(behind)))
+	}
+	found = slices.DeleteFunc(found, func(f Finding) bool { return f.Share < little })
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	return found
+}
+
+// little is the share of a request's time below which where it waits is not worth a word.
+const little = 0.1
+
+// threadsWait is the wait for a thread of the server. Threads that are held by the disk are
+// the disk's.
+func threadsWait(e *Evidence, share float64) Finding {
+	f := Finding{
+		Cause: Threads, Share: share, Predicted: e.ceiling(min(2*e.Now.IOPS, e.windows())),
+		Says:   fmt.Sprintf("Requests wait for a thread of the server: a call that does nothing takes %s beside them, and %s without.", unit.Milliseconds(e.Loaded.Null), unit.Milliseconds(e.Idle.Null)),
+		Action: "give the server more threads",
+	}
+	if disk, memory := e.Alone.Mean-e.Again.Mean, e.Again.Mean-e.Idle.Handshake; e.Idle.Handshake > 0 && disk > memory && float64(disk) > noise*float64(e.Again.Mean) {
+		f.Cause, f.Predicted = Disk, 0
+		f.Says += fmt.Sprintf(" Its threads wait for the disk: of what they do for a block, that takes %s.", unit.Milliseconds(disk))
+		f.Action = "a faster disk, or more memory at the server; more threads only if its disk reads more blocks at once"
+	}
+	return f
+}
+
+// noise is the share by which means of a few hundred single requests differ by chance.
+const noise = 0.05
+
+// beyond is where requests wait that neither the path nor the threads let wait: at the disk,
+// if what the server does not have in memory takes longer; else in their own connections.
+func beyond(e *Evidence, share float64) Finding {
+	if e.Again.Mean > 0 && float64(e.Alone.Mean) > diskTakes*float64(e.Again.Mean) {
+		return Finding{
+			Cause: Disk, Share: share,
+			Says: fmt.Sprintf("Requests wait for the server's disk: a block takes %s, and %s if the server has it in memory; beside others %s.",
+				unit.Milliseconds(e.Alone.Mean), unit.Milliseconds(e.Again.Mean), unit.Milliseconds(e.Now.Mean)),
+			Action: "a faster disk, or more memory at the server",
+		}
+	}
+	return Finding{
+		Cause: Connections, Share: share, Predicted: 2 * e.Now.IOPS,
+		Says: fmt.Sprintf("Requests wait for each other in their own %s: alone they take %s, beside others %s, and a call over another connection does not wait.",
+			unit.Count(e.Connections, "connection"), unit.Milliseconds(e.Alone.Mean), unit.Milliseconds(e.Now.Mean)),
+		Action: "use more connections (nconnect)",
+	}
+}
+
+// diskTakes is the factor between a block from the disk and one from memory from which the
+// disk is what the difference is about: less is within the scatter of a few hundred calls.
+const diskTakes = 1.2

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/climb"
+	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// NFSBegin says what a test of NFS is about to do.
+func NFSBegin(w io.Writer, m *nfs.Mount, load nfs.Load, connections int) {
+	s := &sheet{w: w}
+	granted := fmt.Sprintf("version %s, a file of %v; the server takes reads of %v and writes of %v", m.Version, unit.Size(m.Size), unit.Size(m.MaxRead), unit.Size(m.MaxWrite))
+	if m.Slots > 0 {
+		granted += ", " + unit.Count(m.Slots, "request") + " in flight (slots)"
+	}
+	s.row("server", granted)
+	s.row("requests", fmt.Sprintf("%s, %d in flight over %s", nfsRequests(load), load.Depth, unit.Count(connections, "connection")))
+}
+
+func nfsRequests(load nfs.Load) string {
+	if load.Op != nfs.Read && load.Op != nfs.Write {
+		return load.Op.String()
+	}
+	order := "one behind the other"
+	if load.Random {
+		order = "at random"
+	}
+	text := fmt.Sprintf("%v of %v, %s", load.Op, unit.Size(load.Size), order)
+	if load.Writes > 0 {
+		text += fmt.Sprintf(", %s of them writes", unit.Percent(load.Writes))
+	}
+	return text
+}
+
+// NFSRow is how far a test is.
+func NFSRow(w io.Writer, elapsed time.Duration, requests, bytes int64) {
+	(&sheet{w: w}).row(fmt.Sprintf("%.0f s", elapsed.Seconds()), nfsRate(requests, bytes, elapsed))
+}
+
+func nfsRate(requests, bytes int64, elapsed time.Duration) string {
+	text := fmt.Sprintf("%.0f requests a second", float64(requests)/elapsed.Seconds())
+	if bytes > 0 {
+		text += fmt.Sprintf(", %v", unit.RateOf(bytes, elapsed))
+	}
+	return text
+}
+
+// NFS writes what came of a test.
+func NFS(w io.Writer, d *nfs.Document, f *nfs.Figures) {
+	s := &sheet{w: w}
+	s.row("rate", nfsRate(f.Requests, f.Bytes, f.Elapsed))
+	if f.Requests == 0 {
+		return
+	}
+	l := d.Latency
+	s.row("latency", fmt.Sprintf("half within %.3g ms, 95 %% %.3g ms, 99 %% %.3g ms, 99.9 %% %.3g ms; at most %.3g ms", l.P50, l.P95, l.P99, l.P999, l.Max))
+	law := fmt.Sprintf("%.3g on average (Little's law: %.0f a second of %.3g ms each)", d.InFlight, d.IOPS, l.Mean)
+	if d.InFlight < enoughInFlight*float64(d.Depth) {
+		law += fmt.Sprintf(", of %d asked for: this host could not keep more on their way", d.Depth)
+	}
+	s.row("in flight", law)
+	if d.CPU > 0 {
+		s.row("processor", fmt.Sprintf("%v of this host a request, %.2g processors in all", time.Duration(d.CPU*1000).Round(10*time.Nanosecond), d.CPU*d.IOPS/1e6))
+	}
+	if len(f.Connections) > 1 {
+		least, most := f.Connections[0].Requests, f.Connections[0].Requests
+		for _, c := range f.Connections {
+			least, most = min(least, c.Requests), max(most, c.Requests)
+		}
+		s.row("shares", fmt.Sprintf("%.0f to %.0f requests a second of each connection", float64(least)/d.Seconds, float64(most)/d.Seconds))
+	}
+	s.window(d)
+	if f.Delays > 0 {
+		s.row("delays", unit.Count(int(f.Delays), "request")+" that the server asked to have sent again later: it is short of something")
+	}
+}
+
+// window says how much the connections' windows let through (window/RTT), and how much of
+// that was used. The round trip is the least one seen: with a longer one they let through
+// less.
+func (s *sheet) window(d *nfs.Document) {
+	var window, rtt, repeated float64
+	for _, c := range d.Shares {
+		if c.TCP == nil || c.TCP.LeastRTT <= 0 {
+			return
+		}
+		if d.Op == nfs.Write.String() {
+			window += float64(min(c.TCP.SendWindow, c.TCP.Congestion))
+		} else {
+			window += float64(c.TCP.ReceiveWindow)
+		}
+		rtt += c.TCP.LeastRTT / float64(len(d.Shares))
+		repeated += float64(c.TCP.Repeated)
+	}
+	if window == 0 || d.Goodput == 0 {
+		return
+	}
+	most := window * 8 / (rtt / 1000)
+	text := fmt.Sprintf("%v over a round trip of %.3g ms make %v at most; %s of that was used", unit.Size(window), rtt, unit.Rate(most), unit.Percent(d.Goodput/most))
+	if len(d.Shares) > 1 {
+		text = "of all connections: " + text
+	}
+	if repeated > 0 {
+		text += fmt.Sprintf("; %s sent again by this host", unit.Count(int(repeated), "packet"))
+	}
+	s.row("window", text)
+}
+
+// enoughInFlight is the share of the requests in flight that were asked for, below which
+// something else held them back.
+const enoughInFlight = 0.9
+
+// NFSTune writes what came of raising what holds requests back.
+func NFSTune(w io.Writer, r *climb.Result) {
+	s := &sheet{w: w}
+	figure := func(f climb.Figure) string {
+		text := fmt.Sprintf("%.0f requests a second", f.IOPS)
+		if f.Goodput > 0 {
+			text += fmt.Sprintf(", %v", f.Goodput)
+		}
+		return text + fmt.Sprintf("; half within %.3g ms, 99 %% within %.3g ms", f.Latency.P50, f.Latency.P99)
+	}
+	s.row("before", figure(r.Before))
+	s.row("after", figure(r.After))
+	if r.Gain > 1 {
+		s.row("gain", fmt.Sprintf("%s (95 %% confidence: %s to %s)", unit.Factor(r.Gain), unit.Factor(r.GainCI95[0]), unit.Factor(r.GainCI95[1])))
+	}
+	s.entry("cause", r.Verdict.Cause)
+	s.text(r.Verdict.Says)
+	outcomes := func(label string, all []climb.Outcome) {
+		for i, o := range all {
+			s.entry(first(i, label), fmt.Sprintf("%s: %s -> %s", o.Setting, o.From, o.To))
+			s.text(o.Effect)
+		}
+	}
+	outcomes("kept", r.Kept)
+	outcomes("put back", r.PutBack)
+	for i, a := range r.Advice {
+		s.entry(first(i, "advice"), a)
+	}
+}
+
+// NFSLimits writes what holds a file's requests back.
+func NFSLimits(w io.Writer, e *limit.Evidence, found []limit.Finding) {
+	s := &sheet{w: w}
+	s.row("now", fmt.Sprintf("%.0f requests a second, %s each; %s in flight over %s", e.Now.IOPS, unit.Milliseconds(e.Now.Mean), unit.Count(e.Depth, "request"), unit.Count(e.Connections, "connection")))
+	s.row("alone", fmt.Sprintf("%s; for the same block each time %s; a call that does nothing %s", unit.Milliseconds(e.Alone.Mean), unit.Milliseconds(e.Again.Mean), unit.Milliseconds(e.Idle.Null)))
+	for i, f := range found {
+		s.entry(first(i, "cause"), f.Cause)
+		s.text(f.Says)
+		if f.Predicted > 1.05*e.Now.IOPS {
+			s.text(fmt.Sprintf("Without that: up to %.0f requests a second.", f.Predicted))
+		}
+		s.text("To do: " + f.Action + ".")
+	}
+}
