@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"time"
@@ -112,7 +113,7 @@ func (c *nfsTestCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, mount.Close()) }()
+	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
 	if c.JSON {
 		f, err := mount.Run(app.ctx, load, nil)
 		if err != nil {

@@ -81,5 +81,8 @@ func TestIntegrationNFS(t *testing.T) {
 		if kept, _ := json.Marshal(r.Kept); !strings.Contains(string(kept), "tcp_rmem") {
 			t.Errorf("kept %s", kept)
 		}
+		if advice := strings.Join(r.Advice, "\n"); !strings.Contains(advice, "fullbore revert ") { // they are still set
+			t.Errorf("what helped was not kept: %s", advice)
+		}
 	})
 }

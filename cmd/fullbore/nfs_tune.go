@@ -61,7 +61,9 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	if file.Hosts != nil {
 		keep := err == nil && c.Apply != "none" && result.Windows()
 		sets, ended := file.Hosts.End(app.ctx, keep, c.Apply == "persist")
-		err = errors.Join(err, ended)
+		if ended != nil {
+			return &hinted{err: errors.Join(err, ended), hint: "run fullbore status on both hosts", code: exitFailed}
+		}
 		if err == nil {
 			result.Changed(file.Hosts, sets)
 		}

@@ -1,8 +1,8 @@
 package climb
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -36,7 +36,7 @@ func (f *File) Measure(ctx context.Context, s State) (r Reading, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	defer func() { err = cmp.Or(err, m.Close()) }() // after an error the server need not listen
 	load := f.Load
 	load.Depth = s.Depth
 	got, err := m.Run(ctx, load, nil)

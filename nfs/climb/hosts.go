@@ -92,10 +92,16 @@ func (h *Hosts) Bring(ctx context.Context, raised bool) error {
 // revertWithin is how long one host has to put everything back.
 const revertWithin = 10 * time.Second
 
-// End closes both change sets: what is set stays if it is to be kept, until the next boot
-// or, with persist, for good; else all is put back. It gives the sets that stay.
+// End closes both change sets: what the path needs stays if it is to be kept, until the next
+// boot or, with persist, for good; else all is put back. It gives what undoes the sets that
+// stay, and on which host.
 func (h *Hosts) End(ctx context.Context, keep, persist bool) (sets []string, err error) {
 	var errs []error
+	if keep { // the last run may have been one without
+		if err := h.Bring(ctx, true); err != nil {
+			errs, keep = append(errs, err), false
+		}
+	}
 	for _, role := range []plan.Role{plan.Sender, plan.Receiver} {
 		held := h.ends[role]
 		if held.ID == "" {
@@ -103,7 +109,7 @@ func (h *Hosts) End(ctx context.Context, keep, persist bool) (sets []string, err
 		}
 		if keep && len(held.Live) > 0 {
 			if err := held.Host.Confirm(ctx, held.ID, persist); err == nil {
-				sets = append(sets, held.ID)
+				sets = append(sets, fmt.Sprintf("on %s: fullbore revert %s", h.name(role), held.ID))
 				continue
 			} else {
 				errs = append(errs, fmt.Errorf("keep change set %s: %w", held.ID, err))
@@ -116,4 +122,14 @@ func (h *Hosts) End(ctx context.Context, keep, persist bool) (sets []string, err
 		cancel()
 	}
 	return slices.Clip(sets), errors.Join(errs...)
+}
+
+// name is what people call the host with a role that has changes.
+func (h *Hosts) name(role plan.Role) string {
+	for _, c := range h.Changes {
+		if c.Role == role {
+			return c.Host
+		}
+	}
+	return string(role)
 }

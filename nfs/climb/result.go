@@ -29,6 +29,7 @@ type Result struct {
 
 	from, to State
 	worths   map[Setting]float64 // factor that is lost without it
+	untried  bool                // something, as the budget ended
 }
 
 // Figure is what a state came to.
@@ -74,6 +75,7 @@ const (
 	OneStream = "nfs-connections"
 	OwnWindow = "receiver-buffer"
 	Healthy   = "healthy"
+	Unknown   = "unknown"
 )
 
 // Windows says whether larger windows are among what helped.
@@ -93,8 +95,8 @@ func (r *Result) Changed(h *Hosts, sets []string) {
 	for _, c := range h.Others {
 		r.advise("on %s, set %s to %s: %s", c.Host, c.Tunable, c.To, c.Why)
 	}
-	for _, id := range sets {
-		r.advise("to undo: fullbore revert %s", id)
+	for _, undo := range sets {
+		r.advise("to undo, %s", undo)
 	}
 }
 
@@ -148,6 +150,9 @@ func (r *Result) unproven(from, to State, says string) {
 // conclude says what is kept, and what limited most: the setting without which most is lost.
 func (r *Result) conclude() {
 	r.Verdict = Verdict{Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
+	if r.untried {
+		r.Verdict = Verdict{Unknown, "Nothing that was tried makes it faster, but not all was tried: --budget was too small."}
+	}
 	most := 1.0
 	for _, setting := range []Setting{Windows, Connections, Depth} {
 		from, to := r.from.value(setting), r.to.value(setting)

@@ -3,7 +3,6 @@ package limit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -127,7 +126,7 @@ func (m *measuring) look(ctx context.Context, connections, depth int, span int64
 	if err != nil {
 		return l, err
 	}
-	defer func() { err = errors.Join(err, mount.Close()) }()
+	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
 	load := m.load
 	load.Depth, load.Span, load.Omit, load.Duration = depth, span, lookOmit, lookFor
 	f, err := mount.Run(ctx, load, nil)
@@ -164,7 +163,7 @@ func (m *measuring) beside(ctx context.Context, enough <-chan time.Time) (b Besi
 	if err != nil {
 		return b, err
 	}
-	defer func() { err = errors.Join(err, mount.Close()) }()
+	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
 	var shakes, nulls []time.Duration
 	for over := false; !over || len(nulls) < fewestCalls; {
 		shake, err := m.handshake(ctx)
