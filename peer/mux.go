@@ -25,6 +25,7 @@ type protocol struct {
 	name   string
 	match  func(first []byte) verdict
 	handle func(c *opened) // owns the connection
+	brief  bool            // handle neither reads nor waits
 }
 
 // opened is a connection whose first bytes have been looked at. Read gives them
@@ -78,18 +79,16 @@ func (m *mux) serve(ctx context.Context, listener *net.TCPListener) error {
 		// once. They have said what they are, and are not held to what silent ones are.
 		first := make([]byte, 0, firstBytes)
 		first = first[:arrived(conn, first[:firstBytes])]
-		chosen, _ := m.choose(first)
-		silent := chosen == nil
-		if silent && !m.undecided.enter(from.Addr()) {
+		if chosen, _ := m.choose(first); chosen != nil && chosen.brief {
+			chosen.handle(&opened{TCPConn: conn, first: first, from: from, order: order})
+			continue
+		}
+		if !m.undecided.enter(from.Addr()) {
 			_ = conn.Close()
 			m.log.Debug("connection refused: too many that have not said what they are", "from", from)
 			continue
 		}
 		busy.Go(func() {
-			if !silent {
-				chosen.handle(&opened{TCPConn: conn, first: first, from: from, order: order})
-				return
-			}
 			stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
 			chosen, c, err := m.decide(ctx, conn, from, first)
 			undo := stop()

@@ -237,8 +237,8 @@ func TestAllAtOnce(t *testing.T) {
 	came := make(chan string, streams)
 	m := &mux{
 		undecided: newGate(places, places), within: generous, log: slog.New(slog.DiscardHandler),
-		protocols: []protocol{{"stream", prefix("stream "), func(c *opened) {
-			all, err := io.ReadAll(c)
+		protocols: []protocol{{name: "stream", match: prefix("stream "), brief: true, handle: func(c *opened) {
+			all, err := io.ReadAll(c) // all of it is there
 			came <- fmt.Sprint(string(all), err)
 		}}},
 	}

@@ -191,10 +191,10 @@ func (s *Server) mux(web *web) *mux {
 		within:    s.patience.decide,
 		log:       s.log,
 		protocols: []protocol{
-			{"control", matchTLS, func(c *opened) { s.give(c, web.control) }},
-			{"stream", matchPreamble, s.stream},
-			{"iperf3", matchIperf3, s.serveIPerf3},
-			{"http", matchHTTP, func(c *opened) { s.give(c, web.plainHTTP) }},
+			{name: "control", match: matchTLS, handle: func(c *opened) { s.give(c, web.control) }},
+			{name: "stream", match: matchPreamble, handle: s.stream, brief: true},
+			{name: "iperf3", match: matchIperf3, handle: s.serveIPerf3},
+			{name: "http", match: matchHTTP, handle: func(c *opened) { s.give(c, web.plainHTTP) }},
 		},
 	}
 }
