@@ -15,6 +15,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/nfs/rpc"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // Load is what a test does with a file.
@@ -53,6 +54,18 @@ type Connection struct {
 	TCP    *bulk.TCPInfo // at the end of the measured time; nil: this kernel does not say
 	Repeat int64         // packets that this end sent again in the measured time
 	Wire   int64         // bytes of data that TCP moved in it, in the larger direction: with the heads of calls and answers
+}
+
+// Window is what the connection's windows let through in a round trip, in the direction
+// of reads or of writes; 0: not known.
+func (c *Connection) Window(op Op) unit.Size {
+	switch {
+	case c.TCP == nil:
+		return 0
+	case op == Write:
+		return unit.Size(min(c.TCP.SndWnd, c.TCP.SndCwnd*c.TCP.SndMSS))
+	}
+	return unit.Size(c.TCP.RcvWnd)
 }
 
 // Figures are what came of a test, in its measured time.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
@@ -51,7 +52,7 @@ func nfsRate(requests, bytes int64, elapsed time.Duration) string {
 }
 
 // NFS writes what came of a test.
-func NFS(w io.Writer, d *nfs.Document, f *nfs.Figures) {
+func NFS(w io.Writer, load nfs.Load, d *nfs.Document, f *nfs.Figures) {
 	s := &sheet{w: w}
 	s.row("rate", nfsRate(f.Requests, f.Bytes, f.Elapsed))
 	if f.Requests == 0 {
@@ -74,7 +75,7 @@ func NFS(w io.Writer, d *nfs.Document, f *nfs.Figures) {
 		}
 		s.row("shares", fmt.Sprintf("%.0f to %.0f requests a second of each connection", float64(least)/d.Seconds, float64(most)/d.Seconds))
 	}
-	s.window(d)
+	s.window(load.Op, f)
 	if f.Delays > 0 {
 		s.row("delays", unit.Count(int(f.Delays), "request")+" that the server asked to have sent again later: it is short of something")
 	}
@@ -83,26 +84,25 @@ func NFS(w io.Writer, d *nfs.Document, f *nfs.Figures) {
 // window says how much the connections' windows let through (window/RTT), and how much of
 // that was used. The round trip is the least one seen: with a longer one they let through
 // less.
-func (s *sheet) window(d *nfs.Document) {
-	var window, rtt, repeated float64
-	for _, c := range d.Shares {
-		if c.TCP == nil || c.TCP.LeastRTT <= 0 {
+func (s *sheet) window(op nfs.Op, f *nfs.Figures) {
+	var window unit.Size
+	var rtt time.Duration
+	var repeated int64
+	for _, c := range f.Connections {
+		if c.TCP == nil || c.TCP.MinRTT == 0 {
 			return
 		}
-		if d.Op == nfs.Write.String() {
-			window += float64(min(c.TCP.SendWindow, c.TCP.Congestion))
-		} else {
-			window += float64(c.TCP.ReceiveWindow)
-		}
-		rtt += c.TCP.LeastRTT / float64(len(d.Shares))
-		repeated += float64(c.TCP.Repeated)
+		window += c.Window(op)
+		rtt += time.Duration(c.TCP.MinRTT) * time.Microsecond / time.Duration(len(f.Connections))
+		repeated += c.Repeat
 	}
-	if window == 0 || d.Goodput == 0 {
+	most := diagnose.WindowRate(window, rtt)
+	if most == 0 || f.Bytes == 0 {
 		return
 	}
-	most := window * 8 / (rtt / 1000)
-	text := fmt.Sprintf("%v over a round trip of %.3g ms make %v at most; %s of that was used", unit.Size(window), rtt, unit.Rate(most), unit.Percent(d.Goodput/most))
-	if len(d.Shares) > 1 {
+	used := float64(unit.RateOf(f.Bytes, f.Elapsed) / most)
+	text := fmt.Sprintf("%v over a round trip of %s make %v at most; %s of that was used", window, unit.Milliseconds(rtt), most, unit.Percent(used))
+	if len(f.Connections) > 1 {
 		text = "of all connections: " + text
 	}
 	if repeated > 0 {

@@ -182,6 +182,23 @@ func Within(runs []float64, squares, free float64) (moreSquares, moreFree float6
 	return squares + m.variance*float64(len(runs))*m.df, free + m.df
 }
 
+// unknownScatter is the scatter assumed where nothing was measured twice.
+const unknownScatter = 0.15
+
+// Scatter of one run, as standard deviation of its logarithm: that within the settings that
+// were measured more than once, all together. Of few runs it may have come out far too
+// small by chance.
+func Scatter(settings [][]float64) float64 {
+	var squares, df float64
+	for _, runs := range settings {
+		squares, df = Within(runs, squares, df)
+	}
+	if df == 0 {
+		return unknownScatter
+	}
+	return math.Sqrt(squares/df) * (1 + 2/df)
+}
+
 // enough is the part of a gain that half the interval of it may be, so that it is
 // seen in nearly all cases (see PairsFor).
 const enough = 0.6

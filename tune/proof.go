@@ -142,20 +142,11 @@ func (t *tuning) firstPairs(best *candidate) int {
 	return stat.PairsFor(gain, t.scatter(), confidence, fewestPairs, firstMost)
 }
 
-// unknownScatter is the scatter assumed where no configuration was measured twice, as
-// the standard deviation of the logarithm of a run.
-const unknownScatter = 0.15
-
-// scatter of one run, as standard deviation of its logarithm: that within the
-// configurations that were measured more than once, all together. Of few runs it
-// may have come out far too small by chance.
+// scatter of one run, as the configurations that were measured show it.
 func (t *tuning) scatter() float64 {
-	var squares, df float64
+	var measured [][]float64
 	for _, c := range t.known {
-		squares, df = stat.Within(c.goodputs(), squares, df)
+		measured = append(measured, c.goodputs())
 	}
-	if df == 0 {
-		return unknownScatter
-	}
-	return math.Sqrt(squares/df) * (1 + 2/df)
+	return stat.Scatter(measured)
 }

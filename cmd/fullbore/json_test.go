@@ -90,7 +90,7 @@ func TestJSONContract(t *testing.T) {
 		},
 		"nfs-tune.json": climb.Result{
 			Schema: climb.Schema, Target: "nfs://b/export/file", Before: climb.Figure{IOPS: 980, Goodput: 32e6}, After: climb.Figure{IOPS: 98_000, Goodput: 3.2e9},
-			Gain: 100, GainCI95: [2]float64{95, 105}, Verdict: climb.Verdict{Cause: climb.OneReader, Says: "Who waits."},
+			Gain: 100, GainCI95: [2]float64{95, 105}, Verdict: climb.Verdict{Cause: limit.OneReader, Says: "Who waits."},
 			Steps:   []climb.Step{{Setting: string(climb.Depth), From: "1", To: "2", IOPS: 1960, Goodput: 64e6, Helps: true, Says: "helps"}},
 			Kept:    []climb.Outcome{{Setting: string(climb.Depth), From: "1", To: "128", Effect: "x 100 by it"}},
 			PutBack: []climb.Outcome{{Setting: string(climb.Connections), From: "1", To: "2", Effect: "as fast without it"}},

@@ -19,12 +19,42 @@ type nfsCmd struct {
 }
 
 type nfsTestCmd struct {
+	nfsFile
+	Time float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
+	Omit float64 `short:"O" default:"1" placeholder:"SECONDS" help:"Do not measure the first seconds (1)."`
+}
+
+// nfsFile is which file the verbs are about, what to ask of it, and how to tell.
+type nfsFile struct {
 	nfsRequests
-	Target string  `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]."`
-	Lab    string  `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
-	Time   float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
-	Omit   float64 `short:"O" default:"1" placeholder:"SECONDS" help:"Do not measure the first seconds (1)."`
-	JSON   bool    `short:"J" help:"One JSON document instead of text."`
+	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]."`
+	Lab    string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
+	JSON   bool   `short:"J" help:"One JSON document instead of text."`
+}
+
+// file gives the one that is named. Of a scenario it is nil: the verb has run there.
+func (c *nfsFile) file(app *app, verb string) (*nfs.Target, error) {
+	hint := "see fullbore nfs " + verb + " --help"
+	if (c.Target == "") == (c.Lab == "") {
+		return nil, &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: hint, code: exitUsage}
+	}
+	if c.Lab != "" {
+		flags := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
+		return nil, inLabWith(app, c.Lab, flags, func(b netip.Addr, serves *serveDocument) string { return serves.NFS.target(b.String()) })
+	}
+	target, err := nfs.ParseTarget(c.Target)
+	if err != nil {
+		return nil, &hinted{err: err, hint: hint, code: exitUsage}
+	}
+	return &target, nil
+}
+
+// interruptedNFS says so where that is why a verb of NFS ended.
+func interruptedNFS(app *app, err error, left string) error {
+	if err != nil && app.ctx.Err() != nil {
+		return &hinted{err: errors.New("interrupted: " + left), code: exitFailed}
+	}
+	return err
 }
 
 // nfsRequests are what to do with a file, the same for every verb.
@@ -98,18 +128,12 @@ func (c *nfsTestCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	if (c.Target == "") == (c.Lab == "") {
-		return &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: "see fullbore nfs test --help", code: exitUsage}
+	target, err := c.file(app, "test")
+	if target == nil {
+		return err
 	}
-	if c.Lab != "" {
-		flags := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
-		return inLabWith(app, c.Lab, flags, func(b netip.Addr, serves *serveDocument) string { return serves.NFS.target(b.String()) })
-	}
-	target, err := nfs.ParseTarget(c.Target)
-	if err != nil {
-		return &hinted{err: err, hint: "see fullbore nfs test --help", code: exitUsage}
-	}
-	mount, err := nfs.Open(app.ctx, target, nfs.Options{Connections: c.Connections, Depth: load.Depth})
+	defer func() { err = interruptedNFS(app, err, "what was measured until then is not told") }()
+	mount, err := nfs.Open(app.ctx, *target, nfs.Options{Connections: c.Connections, Depth: load.Depth})
 	if err != nil {
 		return err
 	}
@@ -128,6 +152,6 @@ func (c *nfsTestCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	report.NFS(app.stdout, nfs.NewDocument(c.Target, mount, load, f), f)
+	report.NFS(app.stdout, load, nfs.NewDocument(c.Target, mount, load, f), f)
 	return nil
 }

@@ -75,7 +75,7 @@ func TestIntegrationNFS(t *testing.T) {
 			t.Fatalf("exit code %d, %v: %s", code, err, stderr)
 		}
 		t.Log(stderr)
-		if r.Verdict.Cause != climb.OwnWindow || r.Gain < 5 || r.GainCI95[0] <= 1 {
+		if r.Verdict.Cause != limit.Window || r.Gain < 5 || r.GainCI95[0] <= 1 {
 			t.Errorf("%+v", r)
 		}
 		if kept, _ := json.Marshal(r.Kept); !strings.Contains(string(kept), "tcp_rmem") {

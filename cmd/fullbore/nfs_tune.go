@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -16,14 +14,11 @@ import (
 )
 
 type nfsTuneCmd struct {
-	nfsRequests
-	Target string        `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]."`
-	Lab    string        `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
+	nfsFile
 	Far    string        `placeholder:"HOST" help:"Where 'fullbore serve' runs on the file's server, for windows that are too small (the file's host)."`
 	Token  string        `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What that 'serve' printed: allows to read that host's facts and change its tunables."`
 	Budget time.Duration `default:"3m" help:"Time to spend on requests at most."`
 	Apply  string        `enum:"none,live,persist" default:"live" help:"What becomes of windows that helped: none (prove it, then put them back), live (until the next boot), persist."`
-	JSON   bool          `short:"J" help:"One JSON document on stdout."`
 }
 
 // Each run of a climb: long enough for windows to open on any path that NFS is used over.
@@ -38,24 +33,18 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		return err
 	}
 	load.Omit, load.Duration = climbOmit, climbMeasured
-	if (c.Target == "") == (c.Lab == "") {
-		return &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: "see fullbore nfs tune --help", code: exitUsage}
+	target, err := c.file(app, "tune")
+	if target == nil {
+		return err
 	}
-	if c.Lab != "" {
-		flags := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
-		return inLabWith(app, c.Lab, flags, func(b netip.Addr, serves *serveDocument) string { return serves.NFS.target(b.String()) })
-	}
-	file := &climb.File{Load: load}
-	if file.Target, err = nfs.ParseTarget(c.Target); err != nil {
-		return &hinted{err: err, hint: "see fullbore nfs tune --help", code: exitUsage}
-	}
+	file := &climb.File{Target: *target, Load: load}
 	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
 	defer watch.End()
 	missing, done := c.meet(app, file, watch)
 	defer done()
 	most, err := file.Most(app.ctx)
 	if err != nil {
-		return err
+		return interruptedNFS(app, err, "nothing was changed")
 	}
 	result, err := climb.Run(app.ctx, file, climb.Options{Start: climb.State{Connections: c.Connections, Depth: load.Depth}, Most: most, Budget: c.Budget, Watcher: watch})
 	if file.Hosts != nil {
@@ -71,10 +60,10 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	switch {
 	case errors.Is(err, climb.ErrBudget):
 		return &hinted{err: err, hint: "fullbore nfs tune --budget 3m", code: exitUsage}
-	case errors.Is(err, context.Canceled):
-		return &hinted{err: errors.New("interrupted: both hosts are as they were"), code: exitFailed}
 	case err != nil:
-		return err
+		return interruptedNFS(app, err, "both hosts are as they were")
+	case c.Apply == "none" && result.Windows():
+		result.Advice = append(result.Advice, "the larger windows are proven, and put back (--apply none)")
 	}
 	result.Target = c.Target
 	result.Advice = append(result.Advice, missing...)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -84,12 +86,12 @@ func TestClimb(t *testing.T) {
 		cause string
 		kept  []Setting
 	}{
-		{"a reader that waits, behind it the window", simulated{rtt: ms, window: 48 << 10, request: 4 << 10, most: 200_000}, one, OneReader, []Setting{Windows, Depth}},
-		{"a window that is as low as the requests in flight", simulated{rtt: ms, window: 64 << 10, request: 4 << 10, most: 200_000}, State{Connections: 1, Depth: 16}, Slots, []Setting{Windows, Depth}},
-		{"a reader that waits", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 64_000}, one, OneReader, []Setting{Depth}},
-		{"the window", simulated{rtt: ms, window: 48 << 10, request: 1 << 20, most: 1200}, State{Connections: 1, Depth: 8}, OwnWindow, []Setting{Windows}},
-		{"few in flight", simulated{rtt: 10 * ms, window: 48 << 20, request: 4 << 10, most: 50_000}, State{Connections: 1, Depth: 16}, Slots, []Setting{Depth}},
-		{"nothing", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 500}, one, Healthy, nil},
+		{"a reader that waits, behind it the window", simulated{rtt: ms, window: 48 << 10, request: 4 << 10, most: 200_000}, one, limit.OneReader, []Setting{Windows, Depth}},
+		{"a window that is as low as the requests in flight", simulated{rtt: ms, window: 64 << 10, request: 4 << 10, most: 200_000}, State{Connections: 1, Depth: 16}, limit.Slots, []Setting{Windows, Depth}},
+		{"a reader that waits", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 64_000}, one, limit.OneReader, []Setting{Depth}},
+		{"the window", simulated{rtt: ms, window: 48 << 10, request: 1 << 20, most: 1200}, State{Connections: 1, Depth: 8}, limit.Window, []Setting{Windows}},
+		{"few in flight", simulated{rtt: 10 * ms, window: 48 << 20, request: 4 << 10, most: 50_000}, State{Connections: 1, Depth: 16}, limit.Slots, []Setting{Depth}},
+		{"nothing", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 500}, one, diagnose.Healthy, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path, w, o := test.path, &steps{}, options(nil)
@@ -126,7 +128,7 @@ func TestClimbByConnections(t *testing.T) {
 	o := options(&steps{})
 	o.Start.Depth, o.Most.Windows = 16, false
 	r, err := Run(t.Context(), path, o)
-	if err != nil || r.Verdict.Cause != OneStream || r.to.Connections != 16 || r.to.Windows {
+	if err != nil || r.Verdict.Cause != limit.Connections || r.to.Connections != 16 || r.to.Windows {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -191,7 +193,7 @@ func TestClimbVerdictOfTries(t *testing.T) {
 	o := options(&steps{})
 	o.Start.Depth, o.Budget = 16, 16*time.Second
 	r, err := Run(t.Context(), path, o)
-	if err != nil || r.Verdict.Cause != OwnWindow || len(r.Kept) == 0 {
+	if err != nil || r.Verdict.Cause != limit.Window || len(r.Kept) == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -20,9 +20,6 @@ const (
 	// sureAtOnce is the confidence with which a look must show the gain for the proof to
 	// end there: there are up to three.
 	sureAtOnce = 0.98
-	// unknownScatter is the standard deviation of a run's logarithm where no state was
-	// measured twice, as in tuning.
-	unknownScatter = 0.15
 )
 
 // proof is what must be left of the budget for it.
@@ -43,7 +40,7 @@ func (c *climb) prove(ctx context.Context, start, best *point) error {
 	before, after := &point{State: start.State}, &point{State: best.State}
 	// How many pairs there are is decided before the first of them, from the scatter of the
 	// runs until then: an interval must not depend on the runs that it is made from.
-	first := stat.PairsFor(math.Log(best.rate()/start.rate()), c.scatter(), confidence, fewestPairs, firstMost)
+	first := stat.PairsFor(math.Log(best.rate()/start.rate()), stat.Scatter(c.measured()), confidence, fewestPairs, firstMost)
 	for _, upTo := range []int{first, 2 * first, mostPairs} {
 		if err := c.pairs(ctx, before, after, min(upTo, mostPairs)); err != nil {
 			return err
@@ -87,16 +84,10 @@ func (c *climb) pairs(ctx context.Context, before, after *point, upTo int) error
 	return nil
 }
 
-// scatter of one run, as standard deviation of its logarithm: that within the states that
-// were measured more than once, all together. Of few runs it may have come out far too
-// small by chance.
-func (c *climb) scatter() float64 {
-	var squares, free float64
+// measured are the runs of each state.
+func (c *climb) measured() (rates [][]float64) {
 	for _, p := range c.points {
-		squares, free = stat.Within(p.rates(), squares, free)
+		rates = append(rates, p.rates())
 	}
-	if free == 0 {
-		return unknownScatter
-	}
-	return math.Sqrt(squares/free) * (1 + 2/free)
+	return rates
 }

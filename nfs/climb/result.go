@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -66,17 +68,6 @@ type Outcome struct {
 	To      string `json:"to"`
 	Effect  string `json:"effect"`
 }
-
-// The causes that a climb can name (docs/nfs.md), beside that of the windows, which is
-// a path's.
-const (
-	OneReader = "nfs-one-reader"
-	Slots     = "nfs-slots"
-	OneStream = "nfs-connections"
-	OwnWindow = "receiver-buffer"
-	Healthy   = "healthy"
-	Unknown   = "unknown"
-)
 
 // Windows says whether larger windows are among what helped.
 func (r *Result) Windows() bool { return r.to.Windows && !r.from.Windows }
@@ -149,9 +140,9 @@ func (r *Result) unproven(from, to State, says string) {
 
 // conclude says what is kept, and what limited most: the setting without which most is lost.
 func (r *Result) conclude() {
-	r.Verdict = Verdict{Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
+	r.Verdict = Verdict{diagnose.Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
 	if r.untried {
-		r.Verdict = Verdict{Unknown, "Nothing that was tried makes it faster, but not all was tried: --budget was too small."}
+		r.Verdict = Verdict{diagnose.Unknown, "Nothing that was tried makes it faster, but not all was tried: --budget was too small."}
 	}
 	most := 1.0
 	for _, setting := range []Setting{Windows, Connections, Depth} {
@@ -175,14 +166,14 @@ func (r *Result) cause(setting Setting) Verdict {
 	p50 := time.Duration(r.Before.Latency.P50 * float64(time.Millisecond))
 	switch setting {
 	case Windows:
-		return Verdict{OwnWindow, "The windows of both hosts are smaller than what the path holds."}
+		return Verdict{limit.Window, "The windows of both hosts are smaller than what the path holds."}
 	case Connections:
-		return Verdict{OneStream, "One connection carries less than the path: it is one window, and one core at each end."}
+		return Verdict{limit.Connections, "One connection carries less than the path: it is one window, and one core at each end."}
 	}
 	if r.from.Depth == 1 {
-		return Verdict{OneReader, fmt.Sprintf("Who waits for each answer before asking again gets one in each round trip: %.3g ms make %.0f a second, whatever the settings.", r.Before.Latency.P50, 1/p50.Seconds())}
+		return Verdict{limit.OneReader, fmt.Sprintf("Who waits for each answer before asking again gets one in each round trip: %.3g ms make %.0f a second, whatever the settings.", r.Before.Latency.P50, 1/p50.Seconds())}
 	}
-	return Verdict{Slots, fmt.Sprintf("%d requests in flight of %.3g ms each make %.0f a second (Little's law).", r.from.Depth, r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
+	return Verdict{limit.Slots, fmt.Sprintf("%d requests in flight of %.3g ms each make %.0f a second (Little's law).", r.from.Depth, r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
 }
 
 func figureOf(p *point) (f Figure) {

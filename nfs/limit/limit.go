@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -54,15 +55,15 @@ type Finding struct {
 	Predicted float64 `json:"predicted_iops,omitempty"` // if it is lifted; 0: no law says
 }
 
-// The causes.
+// The causes: those of a path are diagnose's.
 const (
 	OneReader   = "nfs-one-reader"
 	Slots       = "nfs-slots"
-	Window      = "receiver-buffer"
+	Window      = diagnose.ReceiverBuffer
 	Connections = "nfs-connections"
 	Threads     = "nfs-threads"
 	Disk        = "nfs-disk"
-	Path        = "path-capacity"
+	Path        = diagnose.PathCapacity
 )
 
 // readers are those that a prediction is for: as many as Linux's client has slots at first
@@ -212,5 +213,5 @@ func (e *Evidence) windows() float64 {
 	if e.Now.Window == 0 || e.Now.RTT == 0 || e.Size == 0 {
 		return math.Inf(1)
 	}
-	return float64(e.Now.Window) / e.Now.RTT.Seconds() / float64(e.Size)
+	return float64(diagnose.WindowRate(e.Now.Window, e.Now.RTT)) / 8 / float64(e.Size)
 }

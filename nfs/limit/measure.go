@@ -144,11 +144,7 @@ func (m *measuring) look(ctx context.Context, connections, depth int, span int64
 		if c.TCP == nil {
 			return l, nil
 		}
-		window := c.TCP.RcvWnd
-		if m.load.Op == nfs.Write {
-			window = min(c.TCP.SndWnd, c.TCP.SndCwnd*c.TCP.SndMSS)
-		}
-		l.Window += unit.Size(window)
+		l.Window += c.Window(m.load.Op)
 		if rtt := time.Duration(c.TCP.MinRTT) * time.Microsecond; l.RTT == 0 || rtt < l.RTT {
 			l.RTT = rtt
 		}
