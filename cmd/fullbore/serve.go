@@ -108,7 +108,11 @@ func (c *serveCmd) Run(app *app) error {
 		return err
 	}
 	if files != nil {
-		go func() { _ = files.Serve(app.ctx, files.listener) }() // its end is the process's
+		go func() { // its end is the process's
+			if err := files.Serve(app.ctx, files.listener); err != nil {
+				log.Error("NFS is no longer served", "err", err) // all else still is
+			}
+		}()
 	}
 	return server.Serve(app.ctx, listener, packets)
 }

@@ -185,7 +185,7 @@ func (c *climb) raised(s State, setting Setting) (State, bool) {
 // try measures a state against the best one so far, and gives it if it is better.
 func (c *climb) try(ctx context.Context, best, next *point, settings []Setting) (*point, error) {
 	if c.left() < c.proof()+2*c.bench.Takes() {
-		c.result.untried = true
+		c.result.doubt = "not all was tried: --budget was too small"
 		c.result.advise("the budget ended before %s could be tried", next.State)
 		return nil, nil
 	}

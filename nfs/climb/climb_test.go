@@ -198,6 +198,17 @@ func TestClimbVerdictOfTries(t *testing.T) {
 	}
 }
 
+// What seemed to help and is not proven is put back, and then nothing is said to be healthy.
+func TestClimbUnproven(t *testing.T) {
+	r := newResult()
+	r.from, r.to = one, one
+	r.unproven(one, State{Connections: 1, Depth: 2}, "x 1.1 (95 %: x 0.9 to x 1.3)")
+	r.conclude()
+	if r.Verdict.Cause != diagnose.Unknown || !strings.Contains(r.Verdict.Says, "is not proven: x 1.1") || len(r.PutBack) != 1 || len(r.Kept) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Where requests fail in a state, it is not gone on with; where the hosts cannot be changed
 // or the user ends it, nothing is.
 func TestClimbFails(t *testing.T) {

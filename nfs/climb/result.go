@@ -31,7 +31,7 @@ type Result struct {
 
 	from, to State
 	worths   map[Setting]float64 // factor that is lost without it
-	untried  bool                // something, as the budget ended
+	doubt    string              // why it is not certain that nothing helps
 }
 
 // Figure is what a state came to.
@@ -131,6 +131,7 @@ func (r *Result) unneeded(setting Setting, start, best *point) {
 }
 
 func (r *Result) unproven(from, to State, says string) {
+	r.doubt = "what seemed to is not proven: " + says
 	for _, setting := range []Setting{Windows, Connections, Depth} {
 		if from.value(setting) != to.value(setting) {
 			r.PutBack = append(r.PutBack, Outcome{string(setting), from.value(setting), to.value(setting), "not proven: " + says})
@@ -141,8 +142,8 @@ func (r *Result) unproven(from, to State, says string) {
 // conclude says what is kept, and what limited most: the setting without which most is lost.
 func (r *Result) conclude() {
 	r.Verdict = Verdict{diagnose.Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
-	if r.untried {
-		r.Verdict = Verdict{diagnose.Unknown, "Nothing that was tried makes it faster, but not all was tried: --budget was too small."}
+	if r.doubt != "" {
+		r.Verdict = Verdict{diagnose.Unknown, "Nothing was shown to make it faster, but " + r.doubt + "."}
 	}
 	most := 1.0
 	for _, setting := range []Setting{Windows, Connections, Depth} {
