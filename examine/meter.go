@@ -68,9 +68,9 @@ const patience = 3 * time.Second
 // errStalled says that a transfer was stopped since nothing arrived any more.
 var errStalled = errors.New("nothing arrived")
 
-// errSpent says that a transfer was stopped since it took more than was left: its
+// ErrSpent says that a transfer was stopped since it took more than was left: its
 // first byte came late, or its end did.
-var errSpent = errors.New("the budget of test traffic was spent before it ended")
+var ErrSpent = errors.New("the budget of test traffic was spent before it ended")
 
 // setUp is how long a transfer takes beside its own time: asking for it, opening
 // its connections, starting it, the last bytes' way, and fetching what the far end
@@ -89,7 +89,7 @@ func (m *Meter) Move(ctx context.Context, spec bulk.Spec, most time.Duration) Mo
 	quiet := patience + 2*m.rtt
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	spent := time.AfterFunc(min(most, m.Left())-stopping(m.rtt), func() { stop(errSpent) })
+	spent := time.AfterFunc(min(most, m.Left())-stopping(m.rtt), func() { stop(ErrSpent) })
 	defer spent.Stop()
 	var r Moved
 	var arrived time.Duration // when something last did

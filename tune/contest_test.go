@@ -87,7 +87,7 @@ type clocked struct {
 	specs []bulk.Spec
 }
 
-func (c *clocked) Transfer(_ context.Context, spec bulk.Spec, _ func(bulk.Progress)) (*bulk.Result, error) {
+func (c *clocked) Transfer(ctx context.Context, spec bulk.Spec, _ func(bulk.Progress)) (*bulk.Result, error) {
 	c.specs = append(c.specs, spec)
 	time.Sleep(spec.Omit + spec.Duration)
 	rate := unit.Rate(0)
@@ -95,8 +95,12 @@ func (c *clocked) Transfer(_ context.Context, spec bulk.Spec, _ func(bulk.Progre
 		rate, c.rates = c.rates[0], c.rates[1:]
 	}
 	r := &bulk.Result{Spec: spec, Server: bulk.End{Streams: []bulk.Stream{{ID: 1, Bytes: int64(rate.BytesIn(spec.Duration)), Elapsed: spec.Duration}}}}
-	if rate == 0 {
+	switch {
+	case rate == 0:
 		return r, errors.New("it broke")
+	case rate < 0:
+		<-ctx.Done()
+		return r, context.Cause(ctx)
 	}
 	return r, nil
 }

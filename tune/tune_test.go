@@ -342,12 +342,13 @@ func TestProveUnproven(t *testing.T) {
 }
 
 // A proof in which a transfer fails with the changes puts them back; one that fails
-// without them ends the tuning. Where nothing is gained, nothing is proven, and no run
+// without them ends the tuning. One that does not end before the budget does is an
+// outlier among six pairs or more, and more than that among fewer. Where nothing is gained, nothing is proven, and no run
 // is left out to find that.
 func TestProof(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		rates  []unit.Rate // before, after, after, before, ...; 0: it fails
+		rates  []unit.Rate // before, after, after, before, ...; 0: it fails; -1: it does not end
 		proven bool
 		fails  bool
 		says   string // of what is put back, or of the error
@@ -356,6 +357,9 @@ func TestProof(t *testing.T) {
 		{"a gain", []unit.Rate{100, 200, 201, 101}, true, false, "<nil>", 4},
 		{"it fails with the changes", []unit.Rate{100, 0}, false, false, "with this change the transfer failed: transfer failed: measure: it broke", 2},
 		{"it fails without them", []unit.Rate{100, 200, 200, 0}, false, true, "transfer failed: measure: it broke", 4},
+		{"one with the changes does not end, after a pair", []unit.Rate{100, 200, -1, 100}, false, false, "with this change the transfer failed: transfer failed: measure: the budget of test traffic was spent", 3},
+		{"one with them does not end, after six pairs", []unit.Rate{100, 150, 300, 100, 100, 200, 180, 100, 100, 400, 160, 100, 100, -1}, true, false, "<nil>", 14},
+		{"one without them does not", []unit.Rate{100, 150, 300, 100, 100, 200, 180, 100, 100, 400, 160, 100, -1, 100}, true, false, "<nil>", 13},
 		{"nothing is gained", []unit.Rate{100, 100, 100, 100, 100, 100, 100, 100}, false, false, "not proven: 100 Mb/s -> 100 Mb/s", 8},
 		{"one pair", []unit.Rate{100, 200}, false, false, "not proven: what was left of the budget did not cover two runs", 2},
 	} {
