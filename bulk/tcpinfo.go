@@ -96,6 +96,15 @@ func Grown[N uint16 | uint32 | uint64](samples []Sample, counter func(*TCPInfo) 
 	return sum
 }
 
+// ReceiveWindow is the window in bytes that this end offers. Kernels before 6.2 do not report
+// it: there it is what it is held to (tcp_select_window, net/ipv4/tcp_output.c).
+func (t *TCPInfo) ReceiveWindow() int64 {
+	if t.RcvWnd > 0 {
+		return int64(t.RcvWnd)
+	}
+	return int64(t.RcvSsthresh)
+}
+
 // Inflight is how many bytes are sent and neither acknowledged nor known lost.
 func (t *TCPInfo) Inflight() int64 {
 	packets := int64(t.Unacked) - int64(t.Sacked) - int64(t.Lost) + int64(t.Retrans)

@@ -5,6 +5,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"runtime"
 
 	"github.com/fullbore/fullbore/host"
@@ -25,3 +26,8 @@ func (*Watcher) Look(context.Context) (*Snapshot, error) {
 
 // Close ends the watch.
 func (*Watcher) Close() error { return nil }
+
+// Sockets fails on this operating system: its error wraps host.ErrUnsupported.
+func Sockets(context.Context, netip.AddrPort) ([]Socket, error) {
+	return nil, fmt.Errorf("ask for TCP connections on %s: %w", runtime.GOOS, host.ErrUnsupported)
+}

@@ -65,7 +65,7 @@ func (c *Connection) Window(op Op) unit.Size {
 	case op == Write:
 		return unit.Size(min(c.TCP.SndWnd, c.TCP.SndCwnd*c.TCP.SndMSS))
 	}
-	return unit.Size(c.TCP.RcvWnd)
+	return unit.Size(c.TCP.ReceiveWindow())
 }
 
 // Figures are what came of a test, in its measured time.

@@ -15,8 +15,13 @@ import (
 
 // Look is what requests came to in one setting.
 type Look struct {
-	IOPS   float64       `json:"iops"`
-	Mean   time.Duration `json:"mean_ns"`                // from a request to its whole answer
+	IOPS float64       `json:"iops"`
+	Mean time.Duration `json:"mean_ns"` // from a request to its whole answer
+
+	// Of a client that makes requests of its own for those of a program; 0: it makes those asked for.
+	Size     unit.Size `json:"size_bytes,omitempty"` // of each
+	InFlight float64   `json:"in_flight,omitempty"`  // on average
+
 	Window unit.Size     `json:"window_bytes,omitempty"` // that the connections' windows let through in a round trip, all together; 0: not known
 	RTT    time.Duration `json:"rtt_ns,omitempty"`       // least of the connections; 0: not known
 	Wire   float64       `json:"wire_bytes,omitempty"`   // that TCP moved for a request, in the larger direction; 0: not known
