@@ -31,7 +31,7 @@ const (
 // what the load asks for, and at twice as many in flight. Path is the payload that the path
 // carries; 0: not known.
 func Measure(ctx context.Context, t nfs.Target, load nfs.Load, connections int, path unit.Rate, watch Watcher) (*Evidence, error) {
-	e := &Evidence{Connections: connections, Depth: load.Depth, Path: path}
+	e := &Evidence{Connections: connections, Depth: load.Depth, Path: path, ReadAhead: load.ReadAhead}
 	if load.Op == nfs.Read || load.Op == nfs.Write {
 		e.Size = unit.Size(load.Size)
 	}
