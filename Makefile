@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page mutants
+.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs nfs-scenarios mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -28,6 +28,9 @@ bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (
 
 bench-page: ## what 200 live pages take from the test beside them (docs/page.md); on an idle machine
 	go test -run '^$$' -bench LivePages -benchtime 1x -timeout 30m ./cmd/fullbore
+
+nfs-scenarios: ## the lab's scenarios of NFS, each diagnosed as it says of itself and tuned (docs/nfs.md); on an idle machine
+	go test -run '^$$' -bench NFSScenarios -benchtime 1x -timeout 30m ./cmd/fullbore
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
 	go run ./bench

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/nfs/limit"
 )
 
 // planted are the causes that the lab can plant: each half has all of them.
@@ -151,8 +152,9 @@ func TestCauses(t *testing.T) {
 	for _, c := range diagnose.Causes {
 		known = append(known, c.ID)
 	}
+	known = append(known, limit.Causes...)
 	slices.Sort(known)
 	if diff := cmp.Diff(known, slices.Sorted(slices.Values(lab.Causes))); diff != "" {
-		t.Errorf("-diagnose.Causes +lab.Causes:\n%s", diff)
+		t.Errorf("-diagnose.Causes and limit.Causes +lab.Causes:\n%s", diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/fullbore/fullbore/near"
@@ -35,6 +36,11 @@ var builtins = sync.OnceValue(func() []*Scenario {
 
 // Builtin gives the scenarios that are part of the program, by name.
 func Builtin() []*Scenario { return builtins() }
+
+// OfTransfers gives those that are made for transfers: the others are for requests to a file.
+func OfTransfers() []*Scenario {
+	return slices.DeleteFunc(slices.Clone(builtins()), func(s *Scenario) bool { return s.NFS != nil })
+}
 
 func builtin(name string) (*Scenario, error) {
 	var names []string

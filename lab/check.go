@@ -15,13 +15,14 @@ import (
 	"github.com/fullbore/fullbore/near"
 )
 
-// Causes are what a scenario may expect: the identifiers of package diagnose. A
-// test of package accuracy holds both lists together.
+// Causes are what a scenario may expect: the identifiers of packages diagnose and
+// nfs/limit. A test of package accuracy holds the lists together.
 var Causes = []string{
 	"receiver-buffer", "window-scale", "sender-buffer", "slow-receiver", "slow-sender", "application-window",
 	"random-loss", "shallow-queue", "policer", "competing-traffic", "path-capacity", "bufferbloat", "reordering",
 	"mtu-black-hole", "small-mss", "duplex-mismatch", "link-errors", "reverse-path", "pacing-cap", "sender-cpu",
 	"receiver-cpu", "memory-pressure", "short-transfer", "unknown", "healthy",
+	"nfs-one-reader", "nfs-slots", "nfs-readahead", "nfs-connections", "nfs-threads", "nfs-disk",
 }
 
 var (
@@ -54,6 +55,9 @@ func (s *Scenario) check(root ast.Node) []*schema.Placed {
 			continue
 		}
 		c.Reject(t.From == t.To, at+".to", "traffic from %s to itself does not cross the path", t.From)
+	}
+	if s.NFS != nil {
+		c.nfs(s.NFS)
 	}
 	if cause := s.Expect.Cause; cause != "" {
 		c.Reject(!slices.Contains(Causes, cause), "expect.cause", "unknown cause %q%s", cause, near.DidYouMean(cause, Causes))

@@ -40,6 +40,9 @@ func (s *Scenario) Draw() string {
 	for _, t := range s.Traffic {
 		fmt.Fprintf(&b, "  traffic %d flows %s to %s, from %s on\n", t.Flows, t.From, t.To, t.Start)
 	}
+	if s.NFS != nil {
+		s.NFS.draw(&b)
+	}
 	if s.Expect.Cause != "" {
 		fmt.Fprintf(&b, "  expect  %s\n", s.Expect.Cause)
 	}

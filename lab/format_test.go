@@ -16,6 +16,7 @@ import (
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/lab/schema"
 	"github.com/fullbore/fullbore/lab/wire"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // structs that have a table in docs/scenario.md, by its heading.
@@ -23,6 +24,7 @@ var documented = map[string][]reflect.Type{
 	"A direction of the path": {reflect.TypeFor[wire.Direction]()},
 	"A host":                  {reflect.TypeFor[HostSpec]()},
 	"Competing traffic":       {reflect.TypeFor[Traffic]()},
+	"NFS":                     {reflect.TypeFor[NFSServer](), reflect.TypeFor[NFSLoad]()},
 	"The rest":                {reflect.TypeFor[Scenario](), reflect.TypeFor[Path](), reflect.TypeFor[Expect]()},
 }
 
@@ -152,10 +154,15 @@ func TestFullScenario(t *testing.T) {
 	collect(got.Hosts.A)
 	collect(got.Hosts.B)
 	collect(got.Traffic[0])
+	collect(*got.NFS)
+	collect(got.NFS.Server)
+	ahead := got.NFS.Load
+	ahead.ReadAhead = 128 * unit.KiB // which cannot be beside in_flight
+	collect(ahead)
 	collect(got.Expect)
 	for _, in := range []reflect.Type{
 		reflect.TypeFor[Scenario](), reflect.TypeFor[Path](), reflect.TypeFor[wire.Direction](), reflect.TypeFor[Hosts](),
-		reflect.TypeFor[HostSpec](), reflect.TypeFor[Traffic](), reflect.TypeFor[Expect](),
+		reflect.TypeFor[HostSpec](), reflect.TypeFor[Traffic](), reflect.TypeFor[NFS](), reflect.TypeFor[NFSServer](), reflect.TypeFor[NFSLoad](), reflect.TypeFor[Expect](),
 	} {
 		for key := range schema.Keys(in) {
 			if !slices.Contains(present, in.Name()+" "+key) {

@@ -14,6 +14,7 @@ type Scenario struct {
 	Path    Path      `yaml:"path" json:"path"`
 	Hosts   Hosts     `yaml:"hosts" json:"hosts"`
 	Traffic []Traffic `yaml:"traffic" json:"traffic,omitempty"`
+	NFS     *NFS      `yaml:"nfs" json:"nfs,omitempty"` // omitted: a server without limits, and what is asked of it is as the command line has it
 	Expect  Expect    `yaml:"expect" json:"expect,omitzero"`
 }
 
@@ -71,7 +72,8 @@ type Traffic struct {
 	Start time.Duration `yaml:"start" json:"start_ns" range:"0s 24h" example:"10s"` // after the lab is up
 }
 
-// Expect says what a diagnosis of the first host's transfer should find.
+// Expect says what a diagnosis of the first host's transfer should find; where the
+// scenario has a part for NFS, of its requests to a file of host b.
 type Expect struct {
 	Cause string `yaml:"cause" json:"cause,omitempty" example:"receiver-buffer"`
 }

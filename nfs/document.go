@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/fullbore/fullbore/unit"
 )
 
 // Schema of [Document].
@@ -14,17 +16,18 @@ type Document struct {
 	Schema string `json:"schema"`
 	Target string `json:"target"`
 
-	Version     string  `json:"version"` // of NFS: "3" or "4.1"
-	FileBytes   int64   `json:"file_bytes"`
-	MaxRead     int     `json:"max_read_bytes"`  // that the server takes at once
-	MaxWrite    int     `json:"max_write_bytes"` // that the server takes at once
-	Slots       int     `json:"slots,omitempty"` // that the server grants; version 4.1
-	Op          string  `json:"op"`
-	Size        int     `json:"size_bytes,omitempty"` // of each request
-	Random      bool    `json:"random"`
-	WriteShare  float64 `json:"write_share,omitempty"` // of the requests
-	Connections int     `json:"connections"`
-	Depth       int     `json:"depth"` // requests in flight that were asked for
+	Version     string     `json:"version"` // of NFS: "3" or "4.1"
+	FileBytes   int64      `json:"file_bytes"`
+	MaxRead     int        `json:"max_read_bytes"`  // that the server takes at once
+	MaxWrite    int        `json:"max_write_bytes"` // that the server takes at once
+	Slots       int        `json:"slots,omitempty"` // that the server grants; version 4.1
+	Op          string     `json:"op"`
+	Size        int        `json:"size_bytes,omitempty"` // of each request
+	Random      bool       `json:"random"`
+	ReadAhead   *unit.Size `json:"read_ahead_bytes,omitempty"` // of a program that reads in order; absent: requests do not go by that
+	WriteShare  float64    `json:"write_share,omitempty"`      // of the requests
+	Connections int        `json:"connections"`
+	Depth       int        `json:"depth"` // requests in flight that were asked for
 
 	Seconds  float64        `json:"seconds"` // measured
 	Requests int64          `json:"requests"`
@@ -80,7 +83,7 @@ func NewDocument(target string, m *Mount, load Load, f *Figures) *Document {
 	seconds := f.Elapsed.Seconds()
 	d := &Document{
 		Schema: Schema, Target: target, Version: m.Version, FileBytes: m.Size, MaxRead: m.MaxRead, MaxWrite: m.MaxWrite, Slots: m.Slots,
-		Op: load.Op.String(), Size: load.Size, Random: load.Random, WriteShare: load.Writes, Connections: len(f.Connections), Depth: load.Depth,
+		Op: load.Op.String(), Size: load.Size, Random: load.Random, ReadAhead: load.ReadAhead, WriteShare: load.Writes, Connections: len(f.Connections), Depth: load.Depth,
 		Seconds: seconds, Requests: f.Requests, IOPS: f.Rate(), Goodput: float64(f.Bytes) * 8 / seconds, Latency: summary(f.Latency),
 		InFlight: f.InFlight(), Delays: f.Delays,
 	}

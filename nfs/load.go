@@ -23,13 +23,15 @@ type Load struct {
 	Op       Op            // what each request does
 	Writes   float64       // share of a read test's requests that are writes instead, 0 to 1
 	Size     int           // bytes of each read and write
-	Random   bool          // offsets by chance; else each reads on where the last one stopped, over all connections
+	Random   bool          // offsets by chance; else each reads on where the last one stopped, over all connections, from a place by chance
 	Span     int64         // bytes of the file that are used, from its beginning; 0: all
 	Depth    int           // requests on their way, over all connections
 	Duration time.Duration // of the measured time
 	Omit     time.Duration // before it, not measured
-	Seed     uint64        // of the chance
+	Seed     uint64        // of the chance; 0: another one each time, so that the server does not have in memory what the last test read
 	Check    func(offset int64, part []byte) error
+
+	ReadAhead *unit.Size // bytes that a client reads ahead of a program, which Size and Depth follow from ([Load.ReadsAhead]); nil: they stand for themselves
 }
 
 // Latency is how long requests took: a histogram (G. Tene's HDR) with three digits, from
@@ -102,10 +104,14 @@ type run struct {
 // Run does what load says. Watch, if there is one, hears once a second how many requests
 // and bytes there were since the beginning of the measured time.
 func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Duration, requests, bytes int64)) (*Figures, error) {
+	if load.Seed == 0 {
+		load.Seed = rand.Uint64()
+	}
 	r := &run{Mount: m, Load: load, blocks: 1, began: time.Now()}
 	if err := r.fits(); err != nil {
 		return nil, err
 	}
+	r.next.Store(rand.New(rand.NewPCG(load.Seed, uint64(len(m.conns)))).Int64N(r.blocks))
 	if load.Op == Write || load.Writes > 0 {
 		r.data = make([]byte, load.Size)
 		_, _ = rand.NewChaCha8([32]byte{byte(load.Seed)}).Read(r.data) // never fails; a server is not to save it by being all zeros

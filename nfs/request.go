@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/fullbore/fullbore/unit"
 )
 
 // Op is what a request does.
@@ -34,6 +36,25 @@ type Request struct {
 type outcome struct {
 	size  int           // bytes read or written
 	again time.Duration // the server asked to be called again later than that
+}
+
+// page is what a client without read-ahead asks for at once, in bytes, of a program that
+// reads through its cache.
+const page = 4 << 10
+
+// ReadsAhead makes the load that of a program that reads in order, for which the client reads
+// so many bytes ahead, as Linux does it (mm/readahead.c): a request is one such stretch, or as
+// large as a request may be; and as the next stretch is asked for when the program comes to
+// the first page of the last one, two of them are on their way.
+func (l *Load) ReadsAhead(bytes unit.Size) {
+	l.ReadAhead, l.Random = &bytes, false
+	if bytes == 0 {
+		l.Size, l.Depth = page, 1
+		return
+	}
+	l.Size = int(min(unit.Size(l.Size), bytes))
+	const stretches = 2
+	l.Depth = stretches * int((bytes+unit.Size(l.Size)-1)/unit.Size(l.Size))
 }
 
 // askAgain is how long a request rests that the server asked to be sent later: what

@@ -32,6 +32,9 @@ func nfsRequests(load nfs.Load) string {
 		order = "at random"
 	}
 	text := fmt.Sprintf("%v of %v, %s", load.Op, unit.Size(load.Size), order)
+	if load.ReadAhead != nil {
+		text += fmt.Sprintf(" with %v read ahead", *load.ReadAhead)
+	}
 	if load.Writes > 0 {
 		text += fmt.Sprintf(", %s of them writes", unit.Percent(load.Writes))
 	}

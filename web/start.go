@@ -101,7 +101,7 @@ func (p *Page) form(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Page) showForm(w http.ResponseWriter, r *http.Request, status int, request task.Request, wrong error) {
-	f := startForm{Verbs: verbs, Request: request, Scenarios: lab.Builtin(), Nothing: p.Tasks == nil}
+	f := startForm{Verbs: verbs, Request: request, Scenarios: lab.OfTransfers(), Nothing: p.Tasks == nil}
 	if i := slices.IndexFunc(verbs, func(v struct {
 		Verb task.Verb
 		Does string

@@ -22,12 +22,12 @@ import (
 // host b as the far end. The lab is no special case: nothing else differs from
 // two real hosts.
 func inLab(app *app, scenario string) error {
-	return inLabWith(app, scenario, nil, func(b netip.Addr, _ *serveDocument) string { return b.String() })
+	return inLabWith(app, scenario, nil, func(b netip.Addr, _ *serveDocument) []string { return []string{b.String()} })
 }
 
-// inLabWith has serve on host b take more flags, and puts another name of that host on the
-// command line than its address.
-func inLabWith(app *app, scenario string, flags []string, name func(b netip.Addr, serves *serveDocument) string) error {
+// inLabWith has serve on host b take more flags, and puts something else behind the command
+// line than that host's address.
+func inLabWith(app *app, scenario string, flags []string, behind func(b netip.Addr, serves *serveDocument) []string) error {
 	s, err := lab.Load(scenario)
 	if err != nil {
 		return &hinted{err: err, code: exitUsage}
@@ -56,7 +56,7 @@ func inLabWith(app *app, scenario string, flags []string, name func(b netip.Addr
 	place, relayed := relayRecord(app, s)
 	defer relayed()
 
-	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), name(l.Host("b").Address(), serves))...)
+	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), behind(l.Host("b").Address(), serves)...)...)
 	command.Env = append(os.Environ(), "FULLBORE_TOKEN="+serves.Token, record.Variable+"="+place)
 	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	err = command.Start()

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/fullbore/fullbore/nfs"
@@ -39,8 +38,7 @@ func (c *nfsFile) file(app *app, verb string) (*nfs.Target, error) {
 		return nil, &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: hint, code: exitUsage}
 	}
 	if c.Lab != "" {
-		flags := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
-		return nil, inLabWith(app, c.Lab, flags, func(b netip.Addr, serves *serveDocument) string { return serves.NFS.target(b.String()) })
+		return nil, nfsInLab(app, c.Lab)
 	}
 	target, err := nfs.ParseTarget(c.Target)
 	if err != nil {
@@ -60,8 +58,9 @@ func interruptedNFS(app *app, err error, left string) error {
 // nfsRequests are what to do with a file, the same for every verb.
 type nfsRequests struct {
 	Connections int    `default:"1" placeholder:"N" help:"TCP connections (1), at most 64; those that 'tune' begins with."`
-	Depth       *int   `placeholder:"N" help:"Requests in flight, over all connections, at most 4096 ('test': 64; 'tune' begins with 1)."`
-	Size        string `default:"4KiB" placeholder:"SIZE" help:"Bytes of each request (4KiB)."`
+	Depth       *int   `placeholder:"N" xor:"flight" help:"Requests in flight, over all connections, at most 4096 ('test': 64; 'tune' begins with 1)."`
+	ReadAhead   string `name:"readahead" placeholder:"SIZE" xor:"flight" help:"Ask as Linux's client does for a program that reads in order and for which it reads so much ahead (a mount's read_ahead_kb): two such stretches in flight, in requests of --size (1MiB) at most."`
+	Size        string `placeholder:"SIZE" help:"Bytes of each request (4KiB)."`
 	Random      bool   `xor:"order" help:"Offsets by chance (the default for requests of less than 64 KiB)."`
 	Sequential  bool   `xor:"order" help:"One behind the other (the default for others)."`
 	Read        bool   `xor:"op" help:"Read (the default)."`
@@ -81,16 +80,25 @@ func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 		depth = *c.Depth
 	}
 	l := nfs.Load{Op: nfs.Read, Depth: depth}
-	size, err := unit.ParseSize(c.Size)
-	switch {
-	case err != nil:
+	size, err := unit.ParseSize(cmp.Or(c.Size, c.usualSize()))
+	if err != nil {
 		return l, usageError("--size: %w", err)
+	}
+	l.Size, l.Random = int(size), c.Random || !c.Sequential && size < smallRequest
+	if c.ReadAhead != "" {
+		if err := c.readAhead(&l); err != nil {
+			return l, err
+		}
+		depth = l.Depth
+	}
+	switch {
+	case c.ReadAhead != "" && (depth < c.Connections || depth > nfs.MaxDepth):
+		return l, usageError("--readahead %s in requests of %v puts %d in flight: use so much that there are %d (one a connection) to %d", c.ReadAhead, unit.Size(l.Size), depth, c.Connections, nfs.MaxDepth)
 	case c.Connections < 1 || c.Connections > nfs.MaxConnections:
 		return l, usageError("--connections %d: use 1 to %d", c.Connections, nfs.MaxConnections)
 	case depth < c.Connections || depth > nfs.MaxDepth:
 		return l, usageError("--depth %d: use %d (one a connection) to %d", depth, c.Connections, nfs.MaxDepth)
 	}
-	l.Size, l.Random = int(size), c.Random || !c.Sequential && size < smallRequest
 	switch {
 	case c.Write:
 		l.Op = nfs.Write
@@ -104,6 +112,34 @@ func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 		}
 	}
 	return l, nil
+}
+
+// usualSize of requests: small ones, or what Linux's client asks for at most.
+func (c *nfsRequests) usualSize() string {
+	if c.ReadAhead != "" {
+		return "1MiB"
+	}
+	return "4KiB"
+}
+
+// mostReadAhead bounds what is read ahead: more than that no client is known to do.
+const mostReadAhead = 1 << 30
+
+// readAhead makes the load that of a program that reads in order.
+func (c *nfsRequests) readAhead(l *nfs.Load) error {
+	ahead, err := unit.ParseSize(c.ReadAhead)
+	switch {
+	case err != nil:
+		return usageError("--readahead: %w", err)
+	case ahead > mostReadAhead:
+		return usageError("--readahead %s: use 0 (none) to 1GiB", c.ReadAhead)
+	case c.Random || c.Write || c.Mix != "" || c.GetAttr || c.Null:
+		return usageError("--readahead is for reads in order: leave --random, --write, --mix, --getattr and --null out")
+	case l.Size < 1:
+		return usageError("--size %s: use 1 or more", c.Size)
+	}
+	l.ReadsAhead(ahead)
+	return nil
 }
 
 // timed is the load with its times.

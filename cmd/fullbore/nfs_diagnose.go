@@ -31,11 +31,7 @@ func (c *nfsDiagnoseCmd) Run(app *app) error {
 		return err
 	}
 	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
-	e := &limit.Evidence{Connections: c.Connections, Depth: load.Depth}
-	if load.Op == nfs.Read || load.Op == nfs.Write {
-		e.Size = unit.Size(load.Size)
-	}
-	err = limit.Measure(app.ctx, &limit.File{Target: *target, Load: load}, e, watch)
+	e, err := limit.Measure(app.ctx, *target, load, c.Connections, 0, watch)
 	watch.End()
 	if err != nil {
 		return interruptedNFS(app, err, "not all was measured")

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // waiting is a path of 10 ms whose hosts' windows are small.
@@ -83,6 +85,40 @@ func TestIntegrationNFS(t *testing.T) {
 		}
 		if advice := strings.Join(r.Advice, "\n"); !strings.Contains(advice, "fullbore revert ") { // they are still set
 			t.Errorf("what helped was not kept: %s", advice)
+		}
+	})
+}
+
+// TestIntegrationNFSScenarios: what a scenario says of server and load is what is measured, and
+// diagnosed as it says; a flag goes before it. (make nfs-scenarios has all of them.)
+func TestIntegrationNFSScenarios(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"nfs-threads", "nfs-readahead"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := lab.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, stderr, code := fullbore(t, "nfs", "diagnose", "--lab", name, "-J")
+			var d nfsDiagnosis
+			if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+				t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+			}
+			if d.Verdict.Cause != s.Expect.Cause {
+				t.Errorf("%+v; %+v", d.Verdict, d.Evidence)
+			}
+		})
+	}
+	t.Run("a flag", func(t *testing.T) {
+		t.Parallel()
+		stdout, stderr, code := fullbore(t, "nfs", "test", "--lab", "nfs-readahead", "--readahead", "1MiB", "-J", "-t", "0.5", "-O", "0.5")
+		var d nfs.Document
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+			t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+		}
+		if d.ReadAhead == nil || *d.ReadAhead != unit.MiB || d.Size != 1<<20 || d.Depth != 2 || d.Random {
+			t.Errorf("%+v", d)
 		}
 	})
 }

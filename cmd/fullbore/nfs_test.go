@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +12,10 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/synthetic"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // nfsFlagsOf parses flags of 'nfs test'.
@@ -41,6 +46,10 @@ func TestNFSLoad(t *testing.T) {
 		"--null":                    func(l *nfs.Load) { l.Op = nfs.Null },
 		"-t 0.5 -O 0":               func(l *nfs.Load) { l.Duration, l.Omit = time.Second/2, 0 },
 		"--depth 8 --connections 8": func(l *nfs.Load) { l.Depth = 8 },
+		"--readahead 128KiB":        func(l *nfs.Load) { readsAhead(l, 128<<10, 128<<10, 2) },
+		"--readahead 15000KiB":      func(l *nfs.Load) { readsAhead(l, 15000<<10, 1<<20, 30) },
+		"--readahead 0":             func(l *nfs.Load) { readsAhead(l, 0, 4<<10, 1) },
+		"--readahead 1MiB --size 64KiB --sequential": func(l *nfs.Load) { readsAhead(l, 1<<20, 64<<10, 32) },
 	} {
 		want := usual
 		change(&want)
@@ -97,5 +106,57 @@ func TestNFSTest(t *testing.T) {
 		if !strings.Contains("\n"+stdout, "\n"+row) {
 			t.Errorf("no row %q in\n%s", row, stdout)
 		}
+	}
+}
+
+// readsAhead makes a load one of a program that reads in order.
+func readsAhead(l *nfs.Load, ahead unit.Size, size, depth int) {
+	l.ReadAhead, l.Size, l.Depth, l.Random = &ahead, size, depth, false
+}
+
+// What a scenario says of the load and the server becomes flags, and those of the command
+// line go before.
+func TestNFSOfScenario(t *testing.T) {
+	for _, test := range []struct {
+		load lab.NFSLoad
+		args string
+		want string
+	}{
+		{lab.NFSLoad{}, "", ""},
+		{lab.NFSLoad{InFlight: 16, Size: 4096, Order: "random", Connections: 2}, "", "--depth 16 --size 4096 --random --connections 2"},
+		{lab.NFSLoad{InFlight: 16, Size: 4096, Order: "random", Connections: 2}, "--depth=3 --sequential --size 8K --connections 1", ""},
+		{lab.NFSLoad{InFlight: 16, Order: "random"}, "--readahead 128KiB", ""},
+		{lab.NFSLoad{Size: 1 << 20, ReadAhead: 128 << 10}, "", "--readahead 131072 --size 1048576"},
+		{lab.NFSLoad{Size: 1 << 20, ReadAhead: 128 << 10}, "--random", "--size 1048576"},
+		{lab.NFSLoad{ReadAhead: 128 << 10}, "--depth 4", ""},
+	} {
+		if got := strings.Join(nfsLoadFlags(&test.load, strings.Fields("nfs test --lab x "+test.args)), " "); got != test.want {
+			t.Errorf("%+v beside %q: %q, want %q", test.load, test.args, got, test.want)
+		}
+	}
+	server := lab.NFSServer{Slots: 16, Threads: 4, Latency: time.Millisecond, Disk: 5 * time.Millisecond, Disks: 2}
+	if got, want := strings.Join(nfsServerFlags(&server), " "), "--nfs-slots 16 --nfs-threads 4 --nfs-latency 1ms --nfs-disk 5ms --nfs-disks 2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// The bounds of the format are those of the flags.
+	for field, most := range map[string]string{
+		"Slots": strconv.Itoa(synthetic.MaxSlots), "Disks": strconv.Itoa(synthetic.MaxDisks), "Latency": maxNFSLatency.String(), "Disk": maxNFSLatency.String(),
+	} {
+		checkRange(t, reflect.TypeFor[lab.NFSServer](), field, most)
+	}
+	for field, most := range map[string]string{"InFlight": strconv.Itoa(nfs.MaxDepth), "Connections": strconv.Itoa(nfs.MaxConnections), "Size": "4MiB"} {
+		checkRange(t, reflect.TypeFor[lab.NFSLoad](), field, most)
+	}
+}
+
+func checkRange(t *testing.T, in reflect.Type, field, most string) {
+	t.Helper()
+	f, _ := in.FieldByName(field)
+	_, high, _ := strings.Cut(f.Tag.Get("range"), " ")
+	if d, err := time.ParseDuration(high); err == nil {
+		high = d.String()
+	}
+	if high != most {
+		t.Errorf("%s of a scenario: at most %s, of the flag %s", field, high, most)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/unit"
 )
 
 type nfsTuneCmd struct {
@@ -46,7 +47,11 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	if err != nil {
 		return interruptedNFS(app, err, "nothing was changed")
 	}
-	result, err := climb.Run(app.ctx, file, climb.Options{Start: climb.State{Connections: c.Connections, Depth: load.Depth}, Most: most, Budget: c.Budget, Watcher: watch})
+	options := climb.Options{Start: climb.State{Connections: c.Connections, Depth: load.Depth}, Most: most, Budget: c.Budget, Watcher: watch, Limits: file.Limits(watch)}
+	if load.ReadAhead != nil {
+		options.InOrder = unit.Size(load.Size)
+	}
+	result, err := climb.Run(app.ctx, file, options)
 	if file.Hosts != nil {
 		keep := err == nil && c.Apply != "none" && result.Windows()
 		sets, ended := file.Hosts.End(app.ctx, keep, c.Apply == "persist")

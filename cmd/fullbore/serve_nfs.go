@@ -22,6 +22,8 @@ type nfsFlags struct {
 	Slots   int           `name:"nfs-slots" placeholder:"N" help:"Grant a session of version 4.1 no more than this many requests in flight (2048)."`
 	Threads int           `name:"nfs-threads" placeholder:"N" help:"Answer no more requests at once than this (no limit)."`
 	Latency time.Duration `name:"nfs-latency" placeholder:"DURATION" help:"Take this long for each request (0)."`
+	Disk    time.Duration `name:"nfs-disk" placeholder:"DURATION" help:"Take this long for each read of what was not just read, as a disk would (0)."`
+	Disks   int           `name:"nfs-disks" placeholder:"N" help:"Such reads that are done at once (1)."`
 	Delays  string        `name:"nfs-delays" placeholder:"SHARE" help:"Ask for this share of the reads and writes to be sent again later (DELAY), such as 1%."`
 }
 
@@ -41,7 +43,7 @@ func (c *nfsFlags) listen(ctx context.Context, bind string, log *slog.Logger) (*
 	if !c.NFS {
 		return nil, nil
 	}
-	config := synthetic.Config{Writes: c.Writes, Slots: c.Slots, Threads: c.Threads, Latency: c.Latency, Log: log}
+	config := synthetic.Config{Writes: c.Writes, Slots: c.Slots, Threads: c.Threads, Latency: c.Latency, Disk: c.Disk, Disks: c.Disks, Log: log}
 	for _, s := range c.Files {
 		f, err := synthetic.ParseFile(s)
 		if err != nil {
@@ -57,6 +59,12 @@ func (c *nfsFlags) listen(ctx context.Context, bind string, log *slog.Logger) (*
 		return nil, usageError("--nfs-threads %d: use 1 or more", c.Threads)
 	case c.Latency < 0 || c.Latency > maxNFSLatency:
 		return nil, usageError("--nfs-latency %v: use 0 to %v", c.Latency, maxNFSLatency)
+	case c.Disk < 0 || c.Disk > maxNFSLatency:
+		return nil, usageError("--nfs-disk %v: use 0 to %v", c.Disk, maxNFSLatency)
+	case c.Disks < 0 || c.Disks > synthetic.MaxDisks:
+		return nil, usageError("--nfs-disks %d: use 1 to %d", c.Disks, synthetic.MaxDisks)
+	case c.Disks > 0 && c.Disk == 0:
+		return nil, usageError("--nfs-disks needs --nfs-disk: how long a read takes")
 	case c.Delays != "":
 		if config.Delays, err = parseShare(c.Delays); err != nil {
 			return nil, usageError("--nfs-delays: %w", err)

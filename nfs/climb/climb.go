@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -53,7 +54,17 @@ type Options struct {
 	Most    State // Windows: they may be raised
 	Budget  time.Duration
 	Watcher Watcher
+
+	// InOrder is the size of the requests of a client that reads ahead of one program, so that
+	// their number is its read-ahead; 0: programs ask by themselves.
+	InOrder unit.Size
+	// Limits says by laws what holds requests back in a state, the first one most, within
+	// LimitsTake; nil: nobody can.
+	Limits func(context.Context, State) ([]limit.Finding, error)
 }
+
+// LimitsTake is the most that [Options.Limits] takes on the paths that NFS is used over.
+const LimitsTake = 15 * time.Second
 
 // Watcher sees a climb as it goes; its methods are called one after the other.
 type Watcher interface {
@@ -96,6 +107,7 @@ func Run(ctx context.Context, bench Bench, o Options) (*Result, error) {
 		return nil, fmt.Errorf("%w: %v; one try and its proof take %v", ErrBudget, o.Budget, need.Round(time.Second))
 	}
 	c := &climb{Options: o, bench: bench, points: map[State]*point{}, result: newResult()}
+	c.result.inOrder = o.InOrder
 	start := c.point(o.Start)
 	c.Watcher.Phase("measure as it is now: " + o.Start.String())
 	if err := c.measure(ctx, start); err != nil {
@@ -112,7 +124,25 @@ func Run(ctx context.Context, bench Bench, o Options) (*Result, error) {
 	if err := c.prove(ctx, start, best); err != nil {
 		return nil, err
 	}
-	return c.result, nil
+	c.limits(ctx)
+	return c.result, ctx.Err()
+}
+
+// limits asks what holds requests back where the climb ended.
+func (c *climb) limits(ctx context.Context) {
+	switch {
+	case c.Limits == nil:
+	case c.left() < LimitsTake:
+		c.result.advise("what holds requests back now was not looked at: --budget was too small (fullbore nfs diagnose does it)")
+	default:
+		c.Watcher.Phase("look at what holds them back now")
+		found, err := c.Limits(ctx, c.result.to)
+		if err != nil {
+			c.result.advise("what holds requests back now could not be measured: %v", err)
+			return
+		}
+		c.result.remains(found)
+	}
 }
 
 // moves are what is raised: one setting after the other, in the article's order. Where none

@@ -249,3 +249,77 @@ func TestClimbFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Where nothing helped, the laws name what holds requests back, and what to do about it
+// elsewhere; but no setting that was raised in vain. Where something helped, they say what is
+// next.
+func TestClimbSaysWhatRemains(t *testing.T) {
+	full := simulated{rtt: time.Millisecond, window: 48 << 20, request: 4 << 10, most: 500, scatter: 0.02}
+	waits := full
+	waits.most = 64_000
+	threads := limit.Finding{Cause: limit.Threads, Says: "Requests wait for a thread.", Action: "give the server more threads"}
+	for _, test := range []struct {
+		name    string
+		path    simulated
+		found   limit.Finding
+		cause   string
+		advised string
+	}{
+		{"threads", full, threads, limit.Threads, "give the server more threads; that is nothing that 'nfs tune' can change"},
+		{"raised in vain", full, limit.Finding{Cause: limit.Slots, Says: "They do not wait."}, diagnose.Healthy, ""},
+		{"a full path", full, limit.Finding{Cause: limit.Path, Says: "The path is full."}, diagnose.Healthy, "The path is full."},
+		{"what is next", waits, threads, limit.OneReader, "what holds requests back now is nfs-threads: Requests wait for a thread. To do: give the server more threads"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path, o, asked := test.path, options(&steps{}), State{}
+			path.chance = seeded(5)
+			o.Limits = func(_ context.Context, s State) ([]limit.Finding, error) {
+				asked = s
+				return []limit.Finding{test.found}, nil
+			}
+			r, err := Run(t.Context(), &path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked != r.to || r.Verdict.Cause != test.cause {
+				t.Errorf("verdict %+v, asked at %v after it ended at %v", r.Verdict, asked, r.to)
+			}
+			if advice := strings.Join(r.Advice, "\n"); !strings.Contains(advice, test.advised) || test.advised == "" && advice != "" {
+				t.Errorf("advice: %s", advice)
+			}
+		})
+	}
+}
+
+// What could not be looked at is said, and takes nothing from what was found.
+func TestClimbWithoutLaws(t *testing.T) {
+	for want, change := range map[string]func(*Options){
+		"could not be measured: the server is gone": func(*Options) {},
+		"was not looked at: --budget was too small": func(o *Options) { o.Budget = 40 * time.Second },
+	} {
+		path, o := &simulated{rtt: time.Millisecond, window: 48 << 20, request: 4 << 10, most: 64_000, scatter: 0.02, chance: seeded(6)}, options(&steps{})
+		o.Limits = func(context.Context, State) ([]limit.Finding, error) { return nil, errors.New("the server is gone") }
+		change(&o)
+		r, err := Run(t.Context(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if advice := strings.Join(r.Advice, "\n"); !strings.Contains(advice, want) || r.Verdict.Cause != limit.OneReader || r.Gain < 2 {
+			t.Errorf("x %.3g, %+v, advice: %s", r.Gain, r.Verdict, advice)
+		}
+	}
+}
+
+// The requests of a client that reads ahead are its read-ahead, and raised by it.
+func TestClimbReadAhead(t *testing.T) {
+	path, o := &simulated{rtt: 10 * time.Millisecond, window: 48 << 20, request: 128 << 10, most: 800, scatter: 0.02, chance: seeded(7)}, options(&steps{})
+	o.Start.Depth, o.InOrder = 2, 128*unit.KiB
+	r, err := Run(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("read_ahead_kb %d on its clients", r.to.Depth*64)
+	if advice := strings.Join(r.Advice, "\n"); r.Verdict.Cause != limit.ReadAhead || r.to.Depth < 8 || !strings.Contains(advice, want) {
+		t.Errorf("%+v, %v, advice: %s", r.Verdict, r.to, advice)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -50,6 +51,28 @@ func (f *File) Measure(ctx context.Context, s State) (r Reading, err error) {
 		return time.Duration(got.Latency.ValueAtQuantile(q)) * time.Microsecond
 	}
 	return Reading{IOPS: got.Rate(), Goodput: unit.RateOf(got.Bytes, got.Elapsed), P50: us(50), P99: us(99)}, nil
+}
+
+// Limits says what holds requests back in a state, by laws.
+func (f *File) Limits(watch Watcher) func(context.Context, State) ([]limit.Finding, error) {
+	return func(ctx context.Context, s State) ([]limit.Finding, error) {
+		if f.Hosts != nil {
+			if err := f.Hosts.Bring(ctx, s.Windows); err != nil {
+				return nil, err
+			}
+		}
+		load := f.Load
+		load.Depth = s.Depth
+		if load.ReadAhead != nil {
+			ahead := limit.ReadAheadOf(s.Depth, unit.Size(load.Size))
+			load.ReadAhead = &ahead
+		}
+		e, err := limit.Measure(ctx, f.Target, load, s.Connections, 0, watch)
+		if err != nil {
+			return nil, err
+		}
+		return limit.Diagnose(e), nil
+	}
 }
 
 // Most asks the server how far its requests in flight can be raised.

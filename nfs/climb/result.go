@@ -2,6 +2,7 @@ package climb
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type Result struct {
 	Advice   []string   `json:"advice"`
 
 	from, to State
+	inOrder  unit.Size           // as in Options
 	worths   map[Setting]float64 // factor that is lost without it
 	doubt    string              // why it is not certain that nothing helps
 }
@@ -96,7 +98,13 @@ func (r *Result) mounts() {
 	if n := r.to.Connections; n > r.from.Connections {
 		r.advise("mount with nconnect=%d, and watch for hangs: not all servers take many connections of one client well", n)
 	}
-	if n := r.to.Depth; n > r.from.Depth {
+	switch n := r.to.Depth; {
+	case n <= r.from.Depth:
+	case r.inOrder > 0:
+		r.advise("raise the mount's read-ahead: read_ahead_kb %d on its clients (nfsrahead sets it for each mount); nothing was changed for that", limit.ReadAheadOf(n, r.inOrder)/unit.KiB)
+	case r.from.Depth == 1:
+		r.advise("have %d requests in flight: no setting makes a program ask before it has the last answer, so let it read in %d places at once, or more programs; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n, n)
+	default:
 		r.advise("have %d requests in flight: so many readers, or reads ahead; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n)
 	}
 }
@@ -165,16 +173,43 @@ func (r *Result) conclude() {
 
 func (r *Result) cause(setting Setting) Verdict {
 	p50 := time.Duration(r.Before.Latency.P50 * float64(time.Millisecond))
-	switch setting {
-	case Windows:
+	switch {
+	case setting == Windows:
 		return Verdict{limit.Window, "The windows of both hosts are smaller than what the path holds."}
-	case Connections:
+	case setting == Connections:
 		return Verdict{limit.Connections, "One connection carries less than the path: it is one window, and one core at each end."}
-	}
-	if r.from.Depth == 1 {
+	case r.inOrder > 0:
+		return Verdict{limit.ReadAhead, fmt.Sprintf("A program reads in order, and the client keeps only %s of %v in flight for it, what %v of read-ahead are: of %.3g ms each they make %.0f a second (Little's law).",
+			unit.Count(r.from.Depth, "request"), r.inOrder, limit.ReadAheadOf(r.from.Depth, r.inOrder), r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
+	case r.from.Depth == 1:
 		return Verdict{limit.OneReader, fmt.Sprintf("Who waits for each answer before asking again gets one in each round trip: %.3g ms make %.0f a second, whatever the settings.", r.Before.Latency.P50, 1/p50.Seconds())}
 	}
 	return Verdict{limit.Slots, fmt.Sprintf("%d requests in flight of %.3g ms each make %.0f a second (Little's law).", r.from.Depth, r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
+}
+
+// remains says what holds requests back where the climb ended, by laws. Where nothing was
+// kept, it is the verdict, unless it is a setting that was raised in vain.
+func (r *Result) remains(found []limit.Finding) {
+	if len(found) == 0 {
+		return
+	}
+	f := found[0]
+	switch {
+	case len(r.Kept) > 0:
+		r.advise("what holds requests back now is %s: %s To do: %s", f.Cause, f.Says, f.Action)
+	case r.inVain(f.Cause):
+	case f.Cause == limit.Path: // all is well
+		r.advise("%s", f.Says)
+	default:
+		r.Verdict = Verdict{f.Cause, f.Says}
+		r.advise("%s; that is nothing that 'nfs tune' can change", f.Action)
+	}
+}
+
+// inVain says whether that cause's setting was raised, and brought nothing.
+func (r *Result) inVain(cause string) bool {
+	setting := map[string]Setting{limit.Window: Windows, limit.Connections: Connections, limit.OneReader: Depth, limit.Slots: Depth, limit.ReadAhead: Depth}[cause]
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Setting == string(setting) && !s.Helps })
 }
 
 func figureOf(p *point) (f Figure) {

@@ -10,17 +10,31 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/unit"
 )
 
-// File is a file of a server, and the requests that fullbore's own client makes to it.
-type File struct {
-	Target nfs.Target
-	Load   nfs.Load // its times, Depth and Span are not used
+// Measure looks at what a load comes to with a file, made by fullbore's own client. Path is
+// the payload that the path carries; 0: not known.
+func Measure(ctx context.Context, t nfs.Target, load nfs.Load, connections int, path unit.Rate, watch Watcher) (*Evidence, error) {
+	e := &Evidence{Connections: connections, Depth: load.Depth, Path: path, ReadAhead: load.ReadAhead}
+	if load.Op == nfs.Read || load.Op == nfs.Write {
+		e.Size = unit.Size(load.Size)
+	}
+	if err := MeasureOn(ctx, &file{t, load}, e, watch); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// file is a file of a server, and the requests that fullbore's own client makes to it.
+type file struct {
+	target nfs.Target
+	load   nfs.Load // its times, Depth and Span are not used
 }
 
 // Grant asks the server for so many slots.
-func (f *File) Grant(ctx context.Context, depth int) (slots int, err error) {
-	mount, err := nfs.Open(ctx, f.Target, nfs.Options{Connections: 1, Depth: depth})
+func (f *file) Grant(ctx context.Context, depth int) (slots int, err error) {
+	mount, err := nfs.Open(ctx, f.target, nfs.Options{Connections: 1, Depth: depth})
 	if err != nil {
 		return 0, err
 	}
@@ -31,13 +45,13 @@ func (f *File) Grant(ctx context.Context, depth int) (slots int, err error) {
 }
 
 // Look makes requests as the load says.
-func (f *File) Look(ctx context.Context, connections, depth int, again bool) (l Look, err error) {
-	mount, err := nfs.Open(ctx, f.Target, nfs.Options{Connections: connections, Depth: depth})
+func (f *file) Look(ctx context.Context, connections, depth int, again bool) (l Look, err error) {
+	mount, err := nfs.Open(ctx, f.target, nfs.Options{Connections: connections, Depth: depth})
 	if err != nil {
 		return l, err
 	}
 	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
-	load := f.Load
+	load := f.load
 	load.Depth, load.Span, load.Omit, load.Duration = depth, 0, LookOmit, LookFor
 	if again {
 		load.Span = int64(load.Size)
@@ -66,13 +80,13 @@ func (f *File) Look(ctx context.Context, connections, depth int, again bool) (l 
 }
 
 // Beside calls the server.
-func (f *File) Beside(ctx context.Context, enough <-chan time.Time) (b Beside, err error) {
-	mount, err := nfs.Open(ctx, f.Target, nfs.Options{Connections: 1, Depth: 1, Within: callWithin})
+func (f *file) Beside(ctx context.Context, enough <-chan time.Time) (b Beside, err error) {
+	mount, err := nfs.Open(ctx, f.target, nfs.Options{Connections: 1, Depth: 1, Within: callWithin})
 	if err != nil {
 		return b, err
 	}
 	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
-	address := net.JoinHostPort(f.Target.Host, strconv.Itoa(int(f.Target.Port)))
+	address := net.JoinHostPort(f.target.Host, strconv.Itoa(int(f.target.Port)))
 	return Calls(ctx, address, enough, func(ctx context.Context) (time.Duration, error) { return mount.Call(ctx, nfs.Request{Op: nfs.Null}) })
 }
 

@@ -41,6 +41,10 @@ type Evidence struct {
 	Size        unit.Size `json:"size_bytes"`         // of each request; 0: they move no data
 	Path        unit.Rate `json:"path_bps,omitempty"` // payload that the path carries; 0: not known
 
+	// ReadAhead is how many bytes the client reads ahead of a program that reads in order, so
+	// that two such stretches are in flight ([nfs.Load.ReadsAhead]); nil: requests do not go by that.
+	ReadAhead *unit.Size `json:"read_ahead_bytes,omitempty"`
+
 	Idle   Beside `json:"idle"`   // nothing else goes on
 	Again  Look   `json:"again"`  // one request in flight, for the same block each time: the server has it in memory
 	Alone  Look   `json:"alone"`  // one request in flight, for the blocks that Now asks for
@@ -64,12 +68,16 @@ type Finding struct {
 const (
 	OneReader   = "nfs-one-reader"
 	Slots       = "nfs-slots"
+	ReadAhead   = "nfs-readahead"
 	Window      = diagnose.ReceiverBuffer
 	Connections = "nfs-connections"
 	Threads     = "nfs-threads"
 	Disk        = "nfs-disk"
 	Path        = diagnose.PathCapacity
 )
+
+// Causes are those that are not of the path.
+var Causes = []string{OneReader, Slots, ReadAhead, Connections, Threads, Disk}
 
 // readers are those that a prediction is for: as many as Linux's client has slots at first
 // (max_session_slots).
@@ -114,12 +122,13 @@ func ceilings(e *Evidence) (found []Finding) {
 }
 
 // moreHelp says whether twice as many requests in flight bring so much. Where that was not
-// tried, a call that does nothing and waits for a thread says that they would not.
+// tried, a call that does nothing and waits for a thread says that they would not, unless
+// requests themselves do not wait.
 func moreHelp(e *Evidence, gain float64) bool {
 	if e.More.IOPS > 0 {
 		return e.More.IOPS >= gain*e.Now.IOPS
 	}
-	return e.Loaded.Null-e.Idle.Null <= time.Duration((1-reached)*float64(e.Now.Mean))
+	return e.Loaded.Null-e.Idle.Null <= time.Duration((1-reached)*float64(e.Now.Mean)) || float64(e.Now.Mean-e.Alone.Mean) <= noise*float64(e.Now.Mean)
 }
 
 const (
@@ -188,14 +197,16 @@ func inFlight(e *Evidence) []Finding {
 		Says:   fmt.Sprintf("%s in flight, each of which takes %s also alone, make %.0f a second. None waits for another.", unit.Count(e.Depth, "request"), unit.Milliseconds(e.Alone.Mean), most),
 		Action: "have more requests in flight: more readers, more read ahead, more slots",
 	}
-	switch e.Depth {
-	case 1:
+	switch {
+	case e.ReadAhead != nil && e.Depth != e.Slots:
+		f = e.readAhead(f.Share, most)
+	case e.Depth == 1:
 		f.Cause = OneReader
 		f.Predicted = e.ceiling(min(readers*e.Now.IOPS, e.windows()))
 		f.Says = fmt.Sprintf("Who waits for each answer before asking again gets one each %s: %.0f a second. No setting helps; %d readers will read up to %.0f.",
 			unit.Milliseconds(e.Alone.Mean), most, readers, f.Predicted)
 		f.Action = "read in more than one place at once"
-	case e.Slots:
+	case e.Depth == e.Slots:
 		f.Says += fmt.Sprintf(" The server grants no more than %d.", e.Slots)
 		f.Action = "have the server grant more slots, or mount it over more sessions"
 	}

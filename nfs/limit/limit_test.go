@@ -28,6 +28,22 @@ func draw(seed uint64) world {
 	if c.IntN(4) == 0 {
 		w.connections, w.depth = 1, 1
 	}
+	w.ahead = -1
+	switch c.IntN(4) {
+	case 0: // one program reads in order, through the client's cache
+		w.connections, w.ahead = 1, pick(0, 128<<10, 512<<10, 4<<20)
+		w.size = min(max(w.size, 32<<10), w.ahead)
+		if w.ahead == 0 {
+			w.size = 4 << 10
+		}
+		if c.IntN(3) == 0 {
+			w.slots = pick(2, 16, 64)
+		}
+	case 1: // more readers than the server lets ask at once
+		if w.depth >= 4*w.connections {
+			w.slots = w.depth / pick(2, 4)
+		}
+	}
 	return w
 }
 

@@ -36,10 +36,10 @@ type Subject interface {
 	Beside(ctx context.Context, enough <-chan time.Time) (Beside, error)
 }
 
-// Measure looks at what e says (its Connections, Depth, Size, Path and what else is known
+// MeasureOn looks at what e says (its Connections, Depth, Size, Path and what else is known
 // beforehand) as a diagnosis needs it: at single calls and requests, then at as many in flight as
 // that, and at twice as many.
-func Measure(ctx context.Context, s Subject, e *Evidence, watch Watcher) error {
+func MeasureOn(ctx context.Context, s Subject, e *Evidence, watch Watcher) error {
 	m := &measuring{Evidence: e, subject: s, depth: e.Depth, watch: watch}
 	for _, look := range []func(context.Context) error{m.grant, m.idle, m.single, m.now, m.more} {
 		if err := look(ctx); err != nil {

@@ -22,7 +22,25 @@ type world struct {
 	work        time.Duration // of a thread for a request, on average
 	disk        time.Duration // of a block that is not in memory, on average; 0: all are
 	spindles    int           // blocks that the disk reads at once
+	ahead       int           // bytes that the client reads ahead of the one program, which reads in order; -1: programs ask by themselves
+	slots       int           // that the server grants; 0: it does not limit them
 	seed        uint64
+}
+
+// flying is how many requests are in flight: of a program that reads in order, as many as
+// there are in two stretches of read-ahead.
+func (w world) flying() int {
+	n := w.depth
+	switch {
+	case w.ahead > 0:
+		n = 2 * ((w.ahead + w.size - 1) / w.size)
+	case w.ahead == 0:
+		n = 1
+	}
+	if w.slots > 0 {
+		n = min(n, w.slots)
+	}
+	return n
 }
 
 // simulation is a world that runs.
@@ -250,12 +268,21 @@ const (
 func (w world) evidence() *Evidence {
 	quiet := w
 	quiet.size, quiet.window = 100, 1<<20
-	again, alone, now := w.run(1, 1, few, true), w.run(1, 1, few, false), w.run(w.depth, w.connections, many, false)
+	depth := w.flying()
+	again, alone, now := w.run(1, 1, few, true), w.run(1, 1, few, false), w.run(depth, w.connections, many, false)
 	e := &Evidence{
-		Connections: w.connections, Depth: w.depth, Size: unit.Size(w.size), Path: w.link,
+		Connections: w.connections, Depth: depth, Size: unit.Size(w.size), Path: w.link,
 		Idle: quiet.run(1, 1, few, true).beside(), Again: again.look(), Alone: alone.look(), Now: now.look(), Loaded: now.beside(),
 	}
-	more := w.run(2*w.depth, w.connections, many, false)
+	if w.ahead >= 0 {
+		ahead := unit.Size(w.ahead)
+		e.ReadAhead = &ahead
+	}
+	if w.slots > 0 && w.slots < 2*depth { // as many are granted; twice as many cannot be tried
+		e.Slots = w.slots
+		return e
+	}
+	more := w.run(2*depth, w.connections, many, false)
 	e.More, e.MoreLoaded = more.look(), more.beside()
 	return e
 }
@@ -265,17 +292,25 @@ func (w world) gains(now float64) map[string]float64 {
 	lifted := map[string]float64{}
 	for cause, lift := range map[string]func(*world){
 		OneReader:   func(w *world) { w.depth *= 4 },
+		ReadAhead:   func(w *world) { w.ahead = max(4*w.ahead, 4*w.size) },
+		Slots:       func(w *world) { w.slots *= 4 },
 		Window:      func(w *world) { w.window *= 64 },
 		Connections: func(w *world) { w.connections *= 4 },
 		Threads:     func(w *world) { w.threads *= 4 },
 		Disk:        func(w *world) { w.spindles *= 4; w.disk /= 4 },
 		Path:        func(w *world) { w.link *= 4 },
 	} {
+		if cause == ReadAhead && w.ahead < 0 {
+			continue
+		}
 		better := w
 		lift(&better)
-		better.connections = min(better.connections, better.depth)
-		lifted[cause] = better.run(better.depth, better.connections, many, false).look().IOPS / now
+		depth := better.flying()
+		better.connections = min(better.connections, depth)
+		lifted[cause] = better.run(depth, better.connections, many, false).look().IOPS / now
 	}
-	lifted[Slots] = lifted[OneReader]
+	if w.ahead < 0 && (w.slots == 0 || w.slots > w.depth) { // the client's own: as many as it has requests in flight
+		lifted[Slots] = lifted[OneReader]
+	}
 	return lifted
 }

@@ -65,6 +65,7 @@ type tree struct {
 	order  []*inode // of listing
 	writes bool
 	delays float64 // share of reads and writes
+	disk   *disk   // nil: nothing has to be read from one
 	lastID uint64
 }
 
@@ -188,7 +189,14 @@ func Content(offset int64, n int) []byte {
 	return pattern[at : at+int64(n)]
 }
 
-// read is what there is at an offset of a file, at most n bytes, and whether it ends there.
+// read is what there is at an offset of a file, once the disk has it: at most n bytes, and
+// whether the file ends there.
+func (t *tree) read(f *inode, offset uint64, n uint32) (data []byte, eof bool) {
+	data, eof = f.read(offset, n)
+	t.disk.fetch(f.id, offset, len(data))
+	return data, eof
+}
+
 func (f *inode) read(offset uint64, n uint32) (data []byte, eof bool) {
 	size := uint64(f.size.Load())
 	if offset >= size {

@@ -25,6 +25,8 @@ type Config struct {
 	Slots   int                   // of a session of version 4.1, at most; 0: as many as a client asks for, and there can be
 	Latency time.Duration         // of each request
 	Threads int                   // that requests share; 0: each has its own
+	Disk    time.Duration         // of each read of what was not just read, with its thread held; 0: all is in memory
+	Disks   int                   // reads that the disk does at once; 0: one
 	Delays  float64               // share of reads and writes that the server asks to have sent again later
 	Writes  bool                  // else everything can only be read
 	Allow   func(netip.Addr) bool // who may connect; nil: anybody
@@ -61,7 +63,10 @@ func New(c Config) (*Server, error) {
 	if c.Slots <= 0 {
 		c.Slots = MaxSlots
 	}
-	if c.Latency > 0 || c.Threads > 0 {
+	if c.Disk > 0 {
+		files.disk = newDisk(c.Disk, c.Disks)
+	}
+	if c.Latency > 0 || c.Threads > 0 || c.Disk > 0 {
 		s.pace = rpc.NewPace(c.Latency, c.Threads)
 	}
 	s.v4 = &v4{tree: files, sessions: newSessions(c.Slots), verifier: s.v3.verifier}

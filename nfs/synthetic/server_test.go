@@ -227,3 +227,31 @@ func TestPace(t *testing.T) {
 		}
 	}
 }
+
+// TestDisk: a disk makes reads wait that it has not just done, and does no more at once than
+// it has heads; what lies in memory does not wait for it.
+func TestDisk(t *testing.T) {
+	const takes = 5 * time.Millisecond
+	for _, heads := range []int{0, 3} {
+		address := serve(t, synthetic.Config{Files: files, Disk: takes, Disks: heads})
+		for _, version := range nfs.Versions {
+			m := open(t, address("big", "&version="+version), nfs.Options{Connections: 1, Depth: 8})
+			load := nfs.Load{Op: nfs.Read, Size: 4096, Random: true, Depth: 8, Duration: 200 * time.Millisecond, Check: right}
+			cold, err := m.Run(t.Context(), load, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if most := float64(max(1, heads)) / takes.Seconds(); cold.Rate() > 1.2*most { // those on their way when it began
+				t.Errorf("version %s, %d heads: %.0f a second, more than %.0f", version, heads, cold.Rate(), most)
+			}
+			load.Span, load.Omit = int64(load.Size), 20*time.Millisecond
+			warm, err := m.Run(t.Context(), load, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if warm.Rate() < 2*cold.Rate() {
+				t.Errorf("version %s, %d heads: %.0f a second from memory, %.0f from the disk", version, heads, warm.Rate(), cold.Rate())
+			}
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (s *v3) read(r *rpc.Reader, w *rpc.Writer) rpcv2.AcceptedReplyData {
 		w.Bool(false)
 		return rpc.Success
 	}
-	data, eof := f.read(offset, count)
+	data, eof := s.tree.read(f, offset, count)
 	w.Bool(true)
 	s.attributes(f).put(w)
 	w.Uint32(uint32(len(data)))

@@ -235,7 +235,7 @@ func (c *compound) read() nfsv4.Nfsstat4 {
 	if c.delay() {
 		return nfsv4.NFS4ERR_DELAY
 	}
-	data, eof := f.read(offset, count)
+	data, eof := c.tree.read(f, offset, count)
 	c.w.Bool(eof)
 	c.w.Opaque(data)
 	return nfsv4.NFS4_OK
