@@ -9,6 +9,8 @@ import (
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/nfs/mounted"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -146,6 +148,17 @@ func NFSTune(w io.Writer, r *climb.Result) {
 	for i, a := range r.Advice {
 		s.entry(first(i, "advice"), a)
 	}
+}
+
+// NFSMounted writes which file is read, and how it is mounted.
+func NFSMounted(w io.Writer, p *mounted.Place) {
+	s := &sheet{w: w}
+	s.row("file", fmt.Sprintf("%s, %v", printable.Line(p.File), unit.Size(p.Size)))
+	mount := fmt.Sprintf("%s on %s, version %s over %s, reads of up to %v", printable.Line(p.Device), printable.Line(p.Point), printable.Line(p.Version), unit.Count(len(p.Transports), "connection"), unit.Size(p.ReadSize))
+	if p.ReadAhead != nil {
+		mount += fmt.Sprintf(", %v read ahead", *p.ReadAhead)
+	}
+	s.row("mount", mount)
 }
 
 // NFSLimits writes what holds a file's requests back.

@@ -96,6 +96,12 @@ func (h *guestHost) run(program string, args ...string) string {
 	return guestOutput(h.t, h.command(program, args...))
 }
 
+// script runs lines of a shell on a host.
+func (h *guestHost) script(lines string) string {
+	h.t.Helper()
+	return h.run("sh", "-e", "-c", lines)
+}
+
 func guestRun(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	return guestOutput(t, exec.CommandContext(t.Context(), program, args...))
@@ -126,20 +132,20 @@ func TestGuestTune(t *testing.T) {
 	token := b.serve("--allow-changes")
 	var r tune.Result
 	tuned := a.command(self(t), "tune", b.address, "--token", token, "--json")
-	tuned.Stderr = os.Stderr
+	var said bytes.Buffer
+	tuned.Stderr = &said
 	out, err := tuned.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &r)
 	}
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("%v: %s%s", err, out, &said)
 	}
 	t.Logf("from %v to %v, %v; kept %+v", r.Before.Goodput, r.After.Goodput, r.Verdict.Cause, r.Kept)
 	if r.Verdict.Cause != diagnose.ReceiverBuffer || r.Before.Goodput > 12*unit.Mbps || r.After.Goodput < 85*unit.Mbps {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v\n%s", r, &said)
 	}
 	for _, s := range r.ChangeSets {
-		t.Logf("%s: %s", s.Host, s.Undo)
 		h := a
 		if s.Host == "b" {
 			h = b

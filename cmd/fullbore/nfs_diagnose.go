@@ -26,6 +26,9 @@ func (c *nfsDiagnoseCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
+	if isPath(c.Target) {
+		return c.mount(app, load)
+	}
 	target, err := c.file(app, "diagnose")
 	if target == nil {
 		return err

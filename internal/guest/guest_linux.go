@@ -124,7 +124,7 @@ mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
 stty -onlcr </dev/ttyS0
-for module in $(cat /modules/order); do insmod "/modules/$module" || exit 1; done
+while read -r module; do insmod "/modules/$module" || exit 1; done </modules/order
 ip link set lo up
 cd /work
 /work/.test -test.run '^%s$' -test.v -test.timeout %s

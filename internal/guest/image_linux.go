@@ -126,16 +126,17 @@ func modules(root, files string, names []string) error {
 			return fmt.Errorf("the guest's kernel has no module %s", name)
 		}
 		for _, path := range slices.Backward(all) {
-			if slices.Contains(order, filepath.Base(path)) {
+			file := filepath.Base(path)
+			if slices.Contains(order, file) {
 				continue
 			}
-			order = append(order, filepath.Base(path))
-			if err := place(filepath.Join(filepath.Dir(lists[0]), path), filepath.Join(files, "modules", filepath.Base(path))); err != nil {
+			order = append(order, file)
+			if err := place(filepath.Join(filepath.Dir(lists[0]), path), filepath.Join(files, "modules", file)); err != nil {
 				return err
 			}
 		}
 	}
-	return os.WriteFile(filepath.Join(files, "modules/order"), []byte(strings.Join(order, "\n")), 0o644)
+	return os.WriteFile(filepath.Join(files, "modules/order"), []byte(strings.Join(order, "\n")+"\n"), 0o644)
 }
 
 // place copies a file, once.

@@ -45,7 +45,14 @@ func (f *file) Grant(ctx context.Context, depth int) (slots int, err error) {
 }
 
 // Look makes requests as the load says.
-func (f *file) Look(ctx context.Context, connections, depth int, again bool) (l Look, err error) {
+func (f *file) Look(ctx context.Context, connections, depth int) (Look, error) {
+	return f.look(ctx, connections, depth, false)
+}
+
+// Alone makes one after the other.
+func (f *file) Alone(ctx context.Context, again bool) (Look, error) { return f.look(ctx, 1, 1, again) }
+
+func (f *file) look(ctx context.Context, connections, depth int, again bool) (l Look, err error) {
 	mount, err := nfs.Open(ctx, f.target, nfs.Options{Connections: connections, Depth: depth})
 	if err != nil {
 		return l, err

@@ -29,9 +29,10 @@ const (
 type Subject interface {
 	// Grant says how many of so many requests in flight the server lets a client have; 0: all.
 	Grant(ctx context.Context, depth int) (slots int, err error)
-	// Look makes requests for [LookFor], after [LookOmit]: over so many connections, so many in
-	// flight; again: all for the same block of the file.
-	Look(ctx context.Context, connections, depth int, again bool) (Look, error)
+	// Look makes requests for [LookFor], after [LookOmit]: over so many connections, so many in flight.
+	Look(ctx context.Context, connections, depth int) (Look, error)
+	// Alone makes one request after the other; again: all for the same block of the file.
+	Alone(ctx context.Context, again bool) (Look, error)
 	// Beside calls the server, one call at a time over connections of their own, until it is enough.
 	Beside(ctx context.Context, enough <-chan time.Time) (Beside, error)
 }
@@ -73,10 +74,10 @@ func (m *measuring) idle(ctx context.Context) (err error) {
 // single asks for one block again and again, and for one after the other as the load does.
 func (m *measuring) single(ctx context.Context) (err error) {
 	m.watch.Phase("one request in flight: for the same block each time, and for others")
-	if m.Again, err = m.subject.Look(ctx, 1, 1, true); err != nil {
+	if m.Again, err = m.subject.Alone(ctx, true); err != nil {
 		return err
 	}
-	if m.Alone, err = m.subject.Look(ctx, 1, 1, false); err != nil {
+	if m.Alone, err = m.subject.Alone(ctx, false); err != nil {
 		return err
 	}
 	m.watch.Result(fmt.Sprintf("%s and %s", unit.Milliseconds(m.Again.Mean), unit.Milliseconds(m.Alone.Mean)))
@@ -117,7 +118,7 @@ func (m *measuring) loaded(ctx context.Context, depth int) (l Look, b Beside, er
 	var calling sync.WaitGroup
 	var failed error
 	calling.Go(func() { b, failed = m.subject.Beside(ctx, time.After(LookOmit+LookFor)) })
-	l, err = m.subject.Look(ctx, m.Connections, depth, false)
+	l, err = m.subject.Look(ctx, m.Connections, depth)
 	calling.Wait()
 	if err = cmp.Or(err, failed); err == nil {
 		m.watch.Result(fmt.Sprintf("%.0f a second, %s each; a call that does nothing takes %s", l.IOPS, unit.Milliseconds(l.Mean), unit.Milliseconds(b.Null)))

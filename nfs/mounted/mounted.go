@@ -24,8 +24,9 @@ type Mount struct {
 	Version    string // of NFS, such as 3 or 4.2
 	Options    map[string]string
 	Age        time.Duration
-	ReadSize   int // bytes of a read at most (rsize); 0: not known
-	WriteSize  int // wsize
+	ReadSize   int    // bytes of a read at most (rsize); 0: not known
+	WriteSize  int    // wsize
+	Read       uint64 // bytes that the server sent of files
 	Operations map[string]Operation
 	Transports []Transport // a connection each
 }
@@ -85,7 +86,7 @@ func Read(proc string) ([]Mount, error) {
 func At(mounts []Mount, path string) (Mount, error) {
 	at := -1
 	for i, m := range mounts {
-		if within(path, m.Point) && (at < 0 || len(m.Point) >= len(mounts[at].Point)) { // of two at one place the later one is seen
+		if below(path, m.Point) && (at < 0 || len(m.Point) >= len(mounts[at].Point)) { // of two at one place the later one is seen
 			at = i
 		}
 	}
@@ -95,7 +96,7 @@ func At(mounts []Mount, path string) (Mount, error) {
 	return mounts[at], nil
 }
 
-func within(path, point string) bool {
+func below(path, point string) bool {
 	return path == point || point == "/" || strings.HasPrefix(path, point+"/")
 }
 
@@ -109,7 +110,7 @@ func mount(m *procfs.Mount, s *procfs.MountStatsNFS) Mount {
 	}
 	out := Mount{
 		Point: m.Mount, Device: m.Device, Version: s.Opts["vers"], Options: s.Opts, Age: s.Age,
-		ReadSize: number("rsize"), WriteSize: number("wsize"), Operations: map[string]Operation{},
+		ReadSize: number("rsize"), WriteSize: number("wsize"), Read: s.Bytes.ReadTotal, Operations: map[string]Operation{},
 	}
 	if minor, ok := s.Opts["minorversion"]; ok && !strings.Contains(out.Version, ".") { // as kernels before 3.x wrote it
 		out.Version += "." + minor

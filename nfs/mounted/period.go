@@ -21,11 +21,11 @@ type Period struct {
 	Backlog  float64 // requests that waited for a slot of the connection
 	Sending  float64 // requests that waited for room in the socket
 
-	Connections []Load // the same of each
+	Connections []Share // the same of each
 }
 
-// Load is what one connection did.
-type Load struct {
+// Share is what one connection did.
+type Share struct {
 	Port              uint64
 	Sends             uint64
 	InFlight, Backlog float64 // found by each request that was sent, on average
@@ -108,7 +108,7 @@ func (p *Period) transports(before, after []Transport) {
 		if i < len(before) && before[i].Sends <= t.Sends && before[i].InFlight <= t.InFlight && before[i].Backlog <= t.Backlog && before[i].Sending <= t.Sending && before[i].BadXIDs <= t.BadXIDs {
 			was = before[i]
 		}
-		l := Load{Port: t.Port, Sends: t.Sends - was.Sends}
+		l := Share{Port: t.Port, Sends: t.Sends - was.Sends}
 		l.InFlight, l.Backlog = mean(t.InFlight-was.InFlight, l.Sends), mean(t.Backlog-was.Backlog, l.Sends)
 		p.Connections = append(p.Connections, l)
 		p.Sends += l.Sends

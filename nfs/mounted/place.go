@@ -1,0 +1,141 @@
+package mounted
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Place is a file in a mount.
+type Place struct {
+	Mount
+	File      string         // its whole path
+	Size      int64          // in bytes
+	Server    netip.AddrPort // of NFS
+	ReadAhead *unit.Size     // read_ahead_kb of the mount's device; nil: not known
+}
+
+// usualPort is that of NFS (RFC 8881, section 2.9.2).
+const usualPort = 2049
+
+// fewestBytes of a file that is measured: less says nothing of reading.
+const fewestBytes = 1 << 20
+
+// Find gives the file that a path names, or the largest one directly in the directory that
+// it names.
+func Find(path string) (*Place, error) {
+	whole, err := filepath.Abs(path)
+	if err == nil {
+		whole, err = filepath.EvalSymlinks(whole)
+	}
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := Read("/proc")
+	if err != nil {
+		return nil, err
+	}
+	p := &Place{File: whole}
+	if p.Mount, err = At(mounts, whole); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(whole)
+	if err == nil && info.IsDir() {
+		p.File, info, err = largest(whole)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Size = info.Size(); !info.Mode().IsRegular() || p.Size < fewestBytes {
+		return nil, fmt.Errorf("%s: a file of at least %v is needed to read from; name one", p.File, unit.Size(fewestBytes))
+	}
+	if p.Server, err = p.server(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Point, err)
+	}
+	p.ReadAhead = p.readAhead("/sys")
+	return p, nil
+}
+
+// mostEntries of a directory that are looked at for a file.
+const mostEntries = 10_000
+
+func largest(dir string) (string, fs.FileInfo, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = d.Close() }()
+	entries, err := d.ReadDir(mostEntries)
+	if err != nil && len(entries) == 0 {
+		return "", nil, fmt.Errorf("%s: no file to read from: name one in it (%w)", dir, err)
+	}
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+		}
+	}
+	if len(files) == 0 {
+		return "", nil, fmt.Errorf("%s: no file to read from: name one below it", dir)
+	}
+	f := slices.MaxFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.Size(), b.Size()) })
+	return filepath.Join(dir, f.Name()), f, nil
+}
+
+// server is where the mount's connections go: options addr and port.
+func (p *Place) server() (netip.AddrPort, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("read mounts: %w", err)
+	}
+	for _, m := range slices.Backward(mounts) { // of two at one place the later one is seen
+		if m.MountPoint != p.Point || !strings.HasPrefix(m.FSType, "nfs") {
+			continue
+		}
+		address, err := netip.ParseAddr(m.SuperOptions["addr"])
+		if err != nil {
+			return netip.AddrPort{}, fmt.Errorf("the server's address: %w", err)
+		}
+		port := uint64(usualPort)
+		if s := cmp.Or(m.SuperOptions["port"], p.Options["port"]); s != "" && s != "0" {
+			if port, err = strconv.ParseUint(s, 10, 16); err != nil {
+				return netip.AddrPort{}, fmt.Errorf("the server's port: %w", err)
+			}
+		}
+		return netip.AddrPortFrom(address, uint16(port)), nil
+	}
+	return netip.AddrPort{}, errors.New("the mount is gone")
+}
+
+// slots are how many requests the mount may have on their way; 0: more than anyone asks for.
+// Version 4.1 and later have a session's slots (max_session_slots of the module nfs); what
+// the server grants of them no file says.
+func (p *Place) slots(sys string) int {
+	if !strings.HasPrefix(p.Version, "4.") || p.Version == "4.0" {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(sys, "module/nfs/parameters/max_session_slots"))
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
