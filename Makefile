@@ -29,6 +29,9 @@ bench-lab: ## what the lab can carry and how exactly, and every scenario tuned (
 bench-page: ## what 200 live pages take from the test beside them (docs/page.md); on an idle machine
 	go test -run '^$$' -bench LivePages -benchtime 1x -timeout 30m ./cmd/fullbore
 
+bench-nfs: ## what NFS's client gets for a second of the processor, beside libnfs and a raw loop (docs/nfs.md); on an idle machine, as root
+	FULLBORE_NFS_ROUNDS=15 go test -run 'TestIntegrationBeside$$' -count 1 -v ./nfs
+
 nfs-scenarios: ## the lab's scenarios of NFS, each diagnosed as it says of itself and tuned (docs/nfs.md); on an idle machine
 	go test -run '^$$' -bench NFSScenarios -benchtime 1x -timeout 30m ./cmd/fullbore
 

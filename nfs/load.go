@@ -250,7 +250,11 @@ type part struct {
 	latency *Latency
 	waited  time.Duration
 	got     outcome
+	now     time.Time
 }
+
+// Now is told what time it is.
+func (p *part) Now(at time.Time) { p.now = at }
 
 // slot is the number of a connection's slot among those of all: connections take turns.
 func (p *part) slot(i int) int { return i*len(p.conns) + p.number }
@@ -261,7 +265,7 @@ func (p *part) Call(w *rpc.Writer, i int) *rpc.Procedure {
 		p.flights[i].Size = -p.flights[i].Size
 		return p.protocol.call(w, slot, p.flights[i], p.data)
 	}
-	if time.Since(p.began) >= p.Omit+p.Duration || !p.wanted(slot) {
+	if p.now.Sub(p.began) >= p.Omit+p.Duration || !p.wanted(slot) {
 		return nil
 	}
 	q := Request{Op: p.Op, Size: p.Size}
@@ -307,7 +311,7 @@ func (p *part) Answer(r *rpc.Reader, i int) (again time.Duration, err error) {
 }
 
 func (p *part) Done(_ int, took time.Duration) {
-	if at := time.Since(p.began) - p.Omit; at < 0 || at > p.Duration {
+	if at := p.now.Sub(p.began) - p.Omit; at < 0 || at > p.Duration {
 		return
 	}
 	_ = p.latency.RecordValue(min(max(1, took.Microseconds()), p.latency.HighestTrackableValue())) // it is within

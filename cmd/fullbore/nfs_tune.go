@@ -9,6 +9,7 @@ import (
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
+	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
@@ -50,6 +51,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	options := climb.Options{Start: climb.State{Connections: c.Connections, Depth: load.Depth}, Most: most, Budget: c.Budget, Watcher: watch, Limits: file.Limits(watch)}
 	if load.ReadAhead != nil {
 		options.InOrder = unit.Size(load.Size)
+		options.Most.Depth = min(most.Depth, max(load.Depth, limit.MostInOrder(options.InOrder)))
 	}
 	result, err := climb.Run(app.ctx, file, options)
 	if file.Hosts != nil {

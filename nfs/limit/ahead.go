@@ -58,3 +58,7 @@ func ReadAheadFor(bytes float64, takes time.Duration, now unit.Size) unit.Size {
 func ReadAheadOf(requests int, size unit.Size) unit.Size {
 	return (unit.Size(requests)*size + stretches - 1) / stretches
 }
+
+// MostInOrder is how many requests of a size are in flight with all that clients are made to
+// read ahead.
+func MostInOrder(size unit.Size) int { return int(stretches * mostAhead / max(1, size)) }

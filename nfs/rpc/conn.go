@@ -166,31 +166,33 @@ func (c *Conn) sendError() error {
 	return c.broken
 }
 
-// record waits for the next record, and gives a reader of it. One that comes in more
+// record waits for the next record, and makes r a reader of it. One that comes in more
 // than one fragment is put together first, if it has at most most bytes.
-func (c *Conn) record(most int) (*Reader, error) {
+func (c *Conn) record(most int, r *Reader) error {
 	size, last, err := c.mark(most)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if last {
-		return &Reader{in: &c.in, left: size}, nil
+		*r = Reader{in: &c.in, left: size}
+		return nil
 	}
 	var whole []byte
 	for parts := 1; ; parts++ {
 		if parts > maxParts {
-			return nil, fmt.Errorf("a record in more than %d parts", maxParts)
+			return fmt.Errorf("a record in more than %d parts", maxParts)
 		}
-		r := Reader{in: &c.in, left: size}
-		r.skip(size, func(part []byte) { whole = append(whole, part...) })
-		if r.err != nil {
-			return nil, r.err
+		part := Reader{in: &c.in, left: size}
+		part.skip(size, func(b []byte) { whole = append(whole, b...) })
+		if part.err != nil {
+			return part.err
 		}
 		if last {
-			return NewReader(whole), nil
+			*r = *NewReader(whole)
+			return nil
 		}
 		if size, last, err = c.mark(most - len(whole)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

@@ -58,8 +58,8 @@ func FuzzCalls(f *testing.F) {
 		})
 		in := &Conn{in: input{buf: out.Bytes(), end: out.Len()}}
 		for in.in.begin < in.in.end {
-			r, err := in.record(1 << 17)
-			if err != nil {
+			var r Reader
+			if err := in.record(1<<17, &r); err != nil {
 				t.Fatalf("what the server says is no record: %v", err)
 			}
 			r.Uint32()

@@ -21,6 +21,12 @@ type Caller interface {
 	Done(slot int, took time.Duration)
 }
 
+// Clock is a caller that is told the time, each time before calls or answers that belong to
+// it: reading a clock for each of them would cost as much as a tenth of a small read.
+type Clock interface {
+	Now(at time.Time)
+}
+
 // MaxSlots is how many calls a connection can have on their way.
 const MaxSlots = 1 << slotBits
 
@@ -35,6 +41,8 @@ type pipeline struct {
 	flying  int
 	resting []rest
 	now     time.Time
+	clock   Clock // nil: the caller has its own
+	reader  Reader
 	look    time.Time // when to look next whether a call takes too long
 }
 
@@ -61,6 +69,8 @@ func (c *Conn) Pipeline(ctx context.Context, slots int, caller Caller) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	p := &pipeline{Conn: c, ctx: ctx, caller: caller, flights: make([]flight, min(slots, MaxSlots)), now: time.Now()}
+	p.clock, _ = caller.(Clock)
+	p.tick()
 	p.in.fill = p.fill
 	defer func() { p.in.fill = nil }()
 	for slot := range p.flights {
@@ -75,6 +85,14 @@ func (c *Conn) Pipeline(ctx context.Context, slots int, caller Caller) error {
 		}
 	}
 	return nil
+}
+
+// tick reads the clock.
+func (p *pipeline) tick() {
+	p.now = time.Now()
+	if p.clock != nil {
+		p.clock.Now(p.now)
+	}
 }
 
 // call puts the next call of a slot on its way.
@@ -93,10 +111,11 @@ func (p *pipeline) step() error {
 	if p.flying == 0 {
 		return p.wake()
 	}
-	r, err := p.record(p.Most)
-	if err != nil {
+	r := &p.reader
+	if err := p.record(p.Most, r); err != nil {
 		return p.lost(err)
 	}
+	var err error
 	xid := r.Uint32()
 	slot := int(xid % MaxSlots)
 	if r.err == nil && (slot >= len(p.flights) || p.flights[slot].p == nil || p.flights[slot].xid != xid) {
@@ -146,7 +165,7 @@ func (p *pipeline) fill(b []byte) (int, error) {
 			}
 		}
 		n, err := p.conn.Read(b)
-		p.now = time.Now()
+		p.tick()
 		switch {
 		case n > 0:
 			return n, nil
@@ -222,7 +241,7 @@ func (p *pipeline) wake() error {
 	case <-p.ctx.Done():
 		return p.ctx.Err()
 	}
-	p.now = time.Now()
+	p.tick()
 	p.rested()
 	return nil
 }

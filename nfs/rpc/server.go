@@ -114,7 +114,8 @@ type server struct {
 	*Conn
 	handle  Handler
 	look    time.Time // when the deadline is to be set again
-	halfway bool      // through an answer: it cannot be sent yet
+	reader  Reader
+	halfway bool // through an answer: it cannot be sent yet
 }
 
 // fill reads what there is, after it has sent the answers.
@@ -144,8 +145,8 @@ func (s *server) send() error {
 
 // answer takes a call and answers it.
 func (s *server) answer() error {
-	r, err := s.record(s.Most)
-	if err != nil {
+	r := &s.reader
+	if err := s.record(s.Most, r); err != nil {
 		return err
 	}
 	if s.in.end-s.in.begin < r.left { // it may take a while until the rest is there
@@ -216,8 +217,8 @@ type slowServer struct {
 const maxPending = 4096
 
 func (s *slowServer) answer() error {
-	r, err := s.record(s.Most)
-	if err != nil {
+	r := &s.reader
+	if err := s.record(s.Most, r); err != nil {
 		return err
 	}
 	size := int64(r.left)
