@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 )
 
@@ -21,7 +22,7 @@ type nfsDiagnosis struct {
 	Evidence *limit.Evidence `json:"evidence"`
 }
 
-func (c *nfsDiagnoseCmd) Run(app *app) error {
+func (c *nfsDiagnoseCmd) Run(app *app) (err error) {
 	load, err := c.load(c.Connections)
 	if err != nil {
 		return err
@@ -30,7 +31,11 @@ func (c *nfsDiagnoseCmd) Run(app *app) error {
 	if target == nil {
 		return err
 	}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
+	kept := c.keepFile(app, record.NFSDiagnose, target.Host, load.Op)
+	var came record.Outcome
+	var document any
+	defer func() { kept.end(came, document, err) }() // people see the result first
+	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	e, err := limit.Measure(app.ctx, *target, load, c.Connections, 0, watch)
 	watch.End()
 	if err != nil {
@@ -40,8 +45,10 @@ func (c *nfsDiagnoseCmd) Run(app *app) error {
 	if len(found) == 0 {
 		return errors.New("what was measured fits no limit: is something else going on at the server?")
 	}
+	d := &nfsDiagnosis{"fullbore/nfs-diagnose/1", c.Target, found[0], found, e}
+	came, document = d.outcome(), d
 	if c.JSON {
-		return printJSON(app.stdout, nfsDiagnosis{"fullbore/nfs-diagnose/1", c.Target, found[0], found, e})
+		return printJSON(app.stdout, d)
 	}
 	_, _ = fmt.Fprintln(app.stdout)
 	report.NFSLimits(app.stdout, e, found)
