@@ -15,6 +15,15 @@ type Requests struct {
 	CPU     float64            `json:"cpu_us_per_request,omitempty"`
 }
 
+// RequestsDocument is what 'nfs test --json' prints (docs/json.md): of several runs the last
+// one's, with all of them beside it.
+type RequestsDocument struct {
+	*nfs.Document
+	Runs   []Requests      `json:"runs,omitempty"` // if there were several
+	Repeat *RequestsRepeat `json:"repeat,omitempty"`
+	Error  string          `json:"error,omitempty"` // why there are not more
+}
+
 // NewRequests is the summary of one run.
 func NewRequests(began time.Time, d *nfs.Document) Requests {
 	return Requests{Began: began, IOPS: d.IOPS, Goodput: d.Goodput, Latency: d.Latency, CPU: d.CPU}
@@ -22,7 +31,7 @@ func NewRequests(began time.Time, d *nfs.Document) Requests {
 
 // EnoughRequests says whether the runs so far, at least one, are enough: that goes by their
 // requests a second.
-func (p Repetition) EnoughRequests(runs []Requests) bool { return p.enough(rates(runs)) }
+func (p Repetition) EnoughRequests(runs []Requests) bool { return p.enough(Rates(runs)) }
 
 // RequestsRepeat is the summary of several runs of the same requests.
 type RequestsRepeat struct {
@@ -40,7 +49,7 @@ func (p Repetition) RepeatRequests(runs []Requests) *RequestsRepeat {
 	if len(runs) == 0 {
 		return nil
 	}
-	r := &RequestsRepeat{Repeated: p.repeated(rates(runs)), IOPS: *middle(rates(runs))}
+	r := &RequestsRepeat{Repeated: p.repeated(Rates(runs)), IOPS: *middle(Rates(runs))}
 	var goodputs, halves, most []float64
 	for _, run := range runs {
 		goodputs, halves, most = append(goodputs, run.Goodput), append(halves, run.Latency.P50), append(most, run.Latency.P99)
@@ -52,7 +61,8 @@ func (p Repetition) RepeatRequests(runs []Requests) *RequestsRepeat {
 	return r
 }
 
-func rates(runs []Requests) []float64 {
+// Rates are the requests a second of each run.
+func Rates(runs []Requests) []float64 {
 	var all []float64
 	for _, r := range runs {
 		all = append(all, r.IOPS)

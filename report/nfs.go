@@ -96,7 +96,7 @@ func NFSRun(w io.Writer, number int, f *nfs.Figures) {
 // NFSRepeated writes the summary of several runs.
 func NFSRepeated(w io.Writer, r *experiment.RequestsRepeat) {
 	s := &sheet{w: w}
-	s.entry("rate", fmt.Sprintf("%s (%s)", middle(&r.IOPS, requestsASecond), unit.Count(r.Runs, "run")))
+	s.entry("rate", fmt.Sprintf("%s (%s)", middle(&r.IOPS, RequestsASecond), unit.Count(r.Runs, "run")))
 	if r.Goodput != nil {
 		s.text(middle(r.Goodput, rate))
 	}

@@ -47,14 +47,21 @@ func Came(h *record.Header) string {
 }
 
 // perSecond writes requests a second where there is little room.
-func perSecond(iops float64) string { return fmt.Sprintf("%.*f/s", digits(iops), iops) }
+func perSecond(iops float64) string { return whole(iops) + "/s" }
 
-// digits behind the point: next to none of what is large.
-func digits(v float64) int {
-	if v < 10 {
-		return 1
+// RequestsASecond writes them out.
+func RequestsASecond(iops float64) string { return whole(iops) + " requests a second" }
+
+// whole writes a number with a digit behind its point only where it is small; a run that was
+// imported may have any.
+func whole(v float64) string {
+	switch {
+	case v >= 1e12:
+		return fmt.Sprintf("%.3g", v)
+	case v < 10:
+		return fmt.Sprintf("%.1f", v)
 	}
-	return 0
+	return fmt.Sprintf("%.0f", v)
 }
 
 // pathName is a path in words.
@@ -141,11 +148,6 @@ func levelRow(l *record.Level, is stat.Interval, gain string, write func(float64
 		says = gain + ": " + says
 	}
 	return []string{l.Since.Local().Format("2006-01-02 15:04"), "level", fmt.Sprintf("%s in %d runs", says, l.Runs)}
-}
-
-// requestsASecond writes them out.
-func requestsASecond(iops float64) string {
-	return fmt.Sprintf("%.*f requests a second", digits(iops), iops)
 }
 
 func changeRow(d record.Dated) []string {

@@ -76,7 +76,7 @@ func TestJSONContract(t *testing.T) {
 			Diagnosis: diagnose.Diagnosis{Verdict: finding, Findings: []diagnose.Finding{finding}},
 			Failed:    "nothing arrived for 3s", Trials: []trialRow{tried}, Untried: &tried, TestSeconds: 7.45, TestBytes: 2 << 20, Error: "interrupted",
 		},
-		"nfs-test.json": nfsTestDocument{Document: &nfs.Document{
+		"nfs-test.json": experiment.RequestsDocument{Document: &nfs.Document{
 			Schema: nfs.Schema, Target: "nfs://b/export/file", Version: "4.1", FileBytes: 1 << 30, MaxRead: 1 << 20, MaxWrite: 1 << 20, Slots: 64,
 			Op: "read", Size: 4096, Random: true, WriteShare: 0.3, Connections: 1, Depth: 64, Seconds: 10, Requests: 640_000, IOPS: 64_000, Goodput: 64_000 * 4096 * 8,
 			Latency: nfs.LatencySummary{Mean: 1, P50: 0.99, P95: 1.1, P99: 1.2, P999: 2, Max: 9}, InFlight: 64, CPU: 2.5, Delays: 1,

@@ -11,15 +11,6 @@ import (
 	"github.com/fullbore/fullbore/report"
 )
 
-// nfsTestDocument is what 'nfs test --json' prints (docs/json.md): of several runs the last
-// one's, with all of them beside it.
-type nfsTestDocument struct {
-	*nfs.Document
-	Runs   []experiment.Requests      `json:"runs,omitempty"` // if there were several
-	Repeat *experiment.RequestsRepeat `json:"repeat,omitempty"`
-	Error  string                     `json:"error,omitempty"` // why there are not more
-}
-
 func (c *nfsTestCmd) Run(app *app) error {
 	load, err := c.timed()
 	if err != nil {
@@ -34,9 +25,9 @@ func (c *nfsTestCmd) Run(app *app) error {
 		return err
 	}
 	kept := c.keepFile(app, record.NFSTest, target.Host, load.Op)
-	d := &nfsTestDocument{}
+	d := &experiment.RequestsDocument{}
 	failed := c.series(app, kept, *target, load, repeats, d)
-	defer func() { kept.end(d.outcome(), d.ifAny(), failed) }() // people see the result first
+	defer func() { kept.end(requested(d), ifAny(d), failed) }() // people see the result first
 	left := "what was measured until then is not told"
 	if d.Repeat != nil {
 		left = "what was measured until then is reported"
@@ -52,12 +43,15 @@ func (c *nfsTestCmd) Run(app *app) error {
 		_, _ = fmt.Fprintln(app.stdout)
 		report.NFSRepeated(app.stdout, d.Repeat)
 	}
-	return cmp.Or(failed, d.unsettled())
+	if failed == nil && d.Repeat != nil {
+		return unsettled("the rate", &d.Repeat.Repeated)
+	}
+	return failed
 }
 
 // series runs the requests as often as the plan says, over new connections each time: what
 // one run's windows have grown to is no matter of the next one's.
-func (c *nfsTestCmd) series(app *app, kept *keeper, target nfs.Target, load nfs.Load, p experiment.Repetition, d *nfsTestDocument) error {
+func (c *nfsTestCmd) series(app *app, kept *keeper, target nfs.Target, load nfs.Load, p experiment.Repetition, d *experiment.RequestsDocument) error {
 	for {
 		began := time.Now()
 		one, err := c.once(app, kept, target, load, p.Several(), len(d.Runs)+1)
@@ -108,11 +102,4 @@ func (c *nfsTestCmd) once(app *app, kept *keeper, target nfs.Target, load nfs.Lo
 		report.NFS(app.stdout, load, d, f)
 	}
 	return d, nil
-}
-
-func (d *nfsTestDocument) unsettled() error {
-	if d.Repeat == nil {
-		return nil
-	}
-	return unsettled("the rate", &d.Repeat.Repeated)
 }

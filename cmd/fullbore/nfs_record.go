@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/peer"
@@ -23,8 +24,8 @@ func (f *recordFlags) keepFile(app *app, kind record.Kind, server string, op nfs
 	return kept
 }
 
-// outcome is what came of a test, for the record: of several runs the middle.
-func (d *nfsTestDocument) outcome() (o record.Outcome) {
+// requested is what came of a test, for the record: of several runs the middle.
+func requested(d *experiment.RequestsDocument) (o record.Outcome) {
 	if d.Document == nil {
 		return o
 	}
@@ -39,7 +40,7 @@ func (d *nfsTestDocument) outcome() (o record.Outcome) {
 }
 
 // ifAny is the document; nil: nothing was measured.
-func (d *nfsTestDocument) ifAny() any {
+func ifAny(d *experiment.RequestsDocument) any {
 	if d.Document == nil {
 		return nil
 	}

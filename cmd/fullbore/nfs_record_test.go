@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/record"
 )
 
@@ -47,7 +48,7 @@ func TestNFSIsKept(t *testing.T) {
 	if err := json.Unmarshal([]byte(exported), &run); err != nil || code != exitDone {
 		t.Fatalf("exit code %d, %v: %s", code, err, exported)
 	}
-	var d nfsTestDocument
+	var d experiment.RequestsDocument
 	if err := json.Unmarshal(run.Document, &d); err != nil || len(d.Runs) != 3 || d.Repeat.Runs != 3 || d.Repeat.IOPS.Median != run.IOPS || d.Repeat.Goodput != nil {
 		t.Errorf("%v: %s", err, run.Document)
 	}
