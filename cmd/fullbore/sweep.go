@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,7 +58,7 @@ func (c *sweepCmd) Run(app *app) error {
 	if c.DryRun {
 		return c.planned(app, spec, world)
 	}
-	journal, err := c.journal(spec, name)
+	journal, err := c.journal(spec, cmp.Or(c.Host, name)) // of a file all of its address
 	if err != nil {
 		return err
 	}
