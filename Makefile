@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs nfs-scenarios mutants
+.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs nfs-scenarios guest mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -37,6 +37,9 @@ nfs-scenarios: ## the lab's scenarios of NFS, each diagnosed as it says of itsel
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
 	go run ./bench
+
+guest: ## the main job and the kernel's own NFS on another kernel, in a virtual machine (docs/nfs.md); as root, once .ci/install has run
+	FULLBORE_GUEST=1 go test -count 1 -v -run Guest ./internal/guest ./cmd/fullbore
 
 mutants: ## what tests would not notice (docs/mutants.md); hours, but it can be ended and goes on where it was
 	go run ./internal/mutants tune examine diagnose plan change lab stat path

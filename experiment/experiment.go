@@ -68,19 +68,37 @@ type Repetition struct {
 func (p Repetition) Several() bool { return p.Times > 1 || p.UntilCI > 0 }
 
 // Enough says whether the runs so far, at least one, are enough.
-func (p Repetition) Enough(runs []Run) bool {
+func (p Repetition) Enough(runs []Run) bool { return p.enough(Goodputs(runs)) }
+
+// enough goes by what each run came to.
+func (p Repetition) enough(came []float64) bool {
 	if p.UntilCI > 0 {
-		return len(runs) >= stat.MostRuns || stat.Settled(Goodputs(runs), p.UntilCI)
+		return len(came) >= stat.MostRuns || stat.Settled(came, p.UntilCI)
 	}
-	return len(runs) >= p.Times || !p.Several()
+	return len(came) >= p.Times || !p.Several()
 }
 
 // Repeat is the summary of several runs of the same transfer.
 type Repeat struct {
-	Runs    int     `json:"runs"`
-	UntilCI float64 `json:"until_ci,omitempty"` // share of goodput's typical value that its interval was to lie within
-	Settled *bool   `json:"settled,omitempty"`  // whether it does
+	Repeated
 	Summary
+}
+
+// Repeated is how often something was run, and whether that was enough.
+type Repeated struct {
+	Runs    int     `json:"runs"`
+	UntilCI float64 `json:"until_ci,omitempty"` // share of the typical result that its interval was to lie within
+	Settled *bool   `json:"settled,omitempty"`  // whether it does
+}
+
+// repeated says it of what each run came to.
+func (p Repetition) repeated(came []float64) Repeated {
+	r := Repeated{Runs: len(came), UntilCI: p.UntilCI}
+	if p.UntilCI > 0 {
+		settled := stat.Settled(came, p.UntilCI)
+		r.Settled = &settled
+	}
+	return r
 }
 
 // Repeat sums up several runs; nil if there are none.
@@ -88,10 +106,5 @@ func (p Repetition) Repeat(runs []Run) *Repeat {
 	if len(runs) == 0 {
 		return nil
 	}
-	r := &Repeat{Runs: len(runs), UntilCI: p.UntilCI, Summary: Summarise(runs)}
-	if p.UntilCI > 0 {
-		settled := stat.Settled(Goodputs(runs), p.UntilCI)
-		r.Settled = &settled
-	}
-	return r
+	return &Repeat{p.repeated(Goodputs(runs)), Summarise(runs)}
 }

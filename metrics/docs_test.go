@@ -49,7 +49,7 @@ func families(texts ...string) []family {
 
 // units are by how a name ends, the first that fits.
 var units = [][2]string{
-	{"_timestamp_seconds", "s since 1970"}, {"_bytes_per_second", "bytes/s"}, {"_seconds", "s"}, {"_bytes_total", "bytes"}, {"_bytes", "bytes"},
+	{"_timestamp_seconds", "s since 1970"}, {"_bytes_per_second", "bytes/s"}, {"_requests_per_second", "1/s"}, {"_seconds", "s"}, {"_bytes_total", "bytes"}, {"_bytes", "bytes"},
 	{"_gain_ratio", "factor"}, {"_gain_lower_ratio", "factor"}, {"_gain_upper_ratio", "factor"}, {"_ratio", "share, 0 to 1"}, {"", ""},
 }
 

@@ -127,6 +127,9 @@ func (g *group) write(m *exposition.Text, f figures) {
 	if known(float64(g.done.Goodput)) {
 		gauge("goodput_bytes_per_second", "What reached the receiving application, at the end of the last run with a result.", float64(g.done.Goodput)/8)
 	}
+	if known(g.done.IOPS) {
+		gauge("requests_per_second", "Requests that a file's server answered, at the end of the last run with a result that made any.", g.done.IOPS)
+	}
 	if g.done.Verdict != "" {
 		gauge("verdict", "What limits a path, as its cause, by the last run with a result; always 1.", 1, "cause", g.done.Verdict)
 	}

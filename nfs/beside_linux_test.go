@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -232,7 +233,7 @@ func besideLibnfs(t *testing.T, rounds int, seconds float64) {
 		cmd := other(t, "nfs-cp") // for its libraries
 		cmd.Path, cmd.Args = os.Getenv(stockReader), []string{"libnfs_reads", stock, strconv.Itoa(besideFile), strconv.Itoa(besideBlock), strconv.Itoa(besideDepth), fmt.Sprint(seconds)}
 		var answered, spent, took float64
-		if _, err := fmt.Fscan(bytes.NewReader(output(t, cmd)), &answered, &spent, &took); err != nil && err != io.EOF {
+		if _, err := fmt.Fscan(bytes.NewReader(output(t, cmd)), &answered, &spent, &took); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		return answered / spent

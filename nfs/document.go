@@ -38,6 +38,22 @@ type Document struct {
 	CPU      float64        `json:"cpu_us_per_request,omitempty"` // of this process
 	Delays   int64          `json:"delays"`                       // requests that the server asked to be sent again later
 	Shares   []ShareSummary `json:"shares"`                       // of each connection
+
+	Distribution []LatencyShare `json:"latency_distribution,omitempty"`
+	Each         []StretchRate  `json:"each_second,omitempty"` // rate over time
+}
+
+// LatencyShare is the share of the requests that took no longer than a time.
+type LatencyShare struct {
+	Share float64 `json:"share"`
+	Up    float64 `json:"ms"`
+}
+
+// StretchRate is the rate of a stretch of about a second.
+type StretchRate struct {
+	Until   float64 `json:"until_s"` // since the measured time began
+	IOPS    float64 `json:"iops"`
+	Goodput float64 `json:"goodput_bps"`
 }
 
 // LatencySummary is a distribution, in ms.
@@ -85,7 +101,7 @@ func NewDocument(target string, m *Mount, load Load, f *Figures) *Document {
 		Schema: Schema, Target: target, Version: m.Version, FileBytes: m.Size, MaxRead: m.MaxRead, MaxWrite: m.MaxWrite, Slots: m.Slots,
 		Op: load.Op.String(), Size: load.Size, Random: load.Random, ReadAhead: load.ReadAhead, WriteShare: load.Writes, Connections: len(f.Connections), Depth: load.Depth,
 		Seconds: seconds, Requests: f.Requests, IOPS: f.Rate(), Goodput: float64(f.Bytes) * 8 / seconds, Latency: summary(f.Latency),
-		InFlight: f.InFlight(), Delays: f.Delays,
+		InFlight: f.InFlight(), Delays: f.Delays, Distribution: distribution(f.Latency), Each: stretches(f.Each),
 	}
 	if f.Requests > 0 {
 		d.CPU = float64(f.CPU.Microseconds()) / float64(f.Requests)
@@ -102,4 +118,33 @@ func summary(h *hdrhistogram.Histogram) LatencySummary {
 		Mean: h.Mean() / 1000, P50: ms(h.ValueAtQuantile(50)), P95: ms(h.ValueAtQuantile(95)), P99: ms(h.ValueAtQuantile(99)),
 		P999: ms(h.ValueAtQuantile(99.9)), Max: ms(h.Max()),
 	}
+}
+
+// ticks of a distribution are so many for each halving of what is above them, as in the
+// files that HdrHistogram writes: the tail has as many as the middle.
+const ticks = 5
+
+// distribution is how requests are spread over times; nil of none.
+func distribution(h *hdrhistogram.Histogram) (all []LatencyShare) {
+	total := float64(h.TotalCount())
+	if total == 0 {
+		return nil
+	}
+	for _, b := range h.CumulativeDistributionWithTicks(ticks) {
+		if share := float64(b.Count) / total; len(all) == 0 || share > all[len(all)-1].Share {
+			all = append(all, LatencyShare{share, float64(b.ValueAt) / 1000})
+		}
+	}
+	return all
+}
+
+// stretches are rates over time.
+func stretches(each []Stretch) (all []StretchRate) {
+	began := 0.0
+	for _, s := range each {
+		until := s.Until.Seconds()
+		all = append(all, StretchRate{until, float64(s.Requests) / (until - began), float64(s.Bytes) * 8 / (until - began)})
+		began = until
+	}
+	return all
 }

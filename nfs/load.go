@@ -78,6 +78,14 @@ type Figures struct {
 	Waited      time.Duration // of all requests together: over Elapsed, it is how many were on their way (Little's law)
 	Connections []Connection
 	CPU         time.Duration // processor time of this process; 0: not known
+	Each        []Stretch     // of about a second each, one behind the other; what is shorter at the end is not among them
+}
+
+// Stretch is what was answered in a part of the measured time.
+type Stretch struct {
+	Until    time.Duration // since the measured time began
+	Requests int64
+	Bytes    int64
 }
 
 // Rate is how many requests were answered a second.
@@ -99,6 +107,7 @@ type run struct {
 	bytes    atomic.Int64
 	cpu      [2]time.Duration // at the measured time's beginning and end; 0: not known
 	tcp      [2][]*bulk.TCPInfo
+	each     []Stretch
 }
 
 // Run does what load says. Watch, if there is one, hears once a second how many requests
@@ -134,9 +143,7 @@ func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Dura
 	done.Go(func() { r.account(ctx) })
 	ended := make(chan struct{})
 	var told sync.WaitGroup
-	if watch != nil {
-		told.Go(func() { r.report(ended, watch) })
-	}
+	told.Go(func() { r.report(ended, watch) })
 	done.Wait()
 	close(ended)
 	told.Wait()
@@ -202,23 +209,34 @@ func (r *run) fits() error {
 	return nil
 }
 
+// report notes once a second how far the run is, and tells whoever watches.
 func (r *run) report(ended <-chan struct{}, watch func(time.Duration, int64, int64)) {
 	each := time.NewTicker(time.Second)
 	defer each.Stop()
+	var requests, bytes int64 // until the stretch
 	for {
 		select {
 		case <-ended:
 			return
 		case <-each.C:
-			if elapsed := time.Since(r.began) - r.Omit; elapsed > time.Second/2 {
-				watch(elapsed, r.requests.Load(), r.bytes.Load())
-			}
+		}
+		elapsed := time.Since(r.began) - r.Omit
+		if elapsed <= time.Second/2 {
+			continue
+		}
+		now := Stretch{elapsed, r.requests.Load(), r.bytes.Load()}
+		if elapsed <= r.Duration { // what is answered later is not counted
+			r.each = append(r.each, Stretch{elapsed, now.Requests - requests, now.Bytes - bytes})
+			requests, bytes = now.Requests, now.Bytes
+		}
+		if watch != nil {
+			watch(elapsed, now.Requests, now.Bytes)
 		}
 	}
 }
 
 func (r *run) figures(parts []*part) *Figures {
-	f := &Figures{Elapsed: r.Duration, Latency: newLatency()}
+	f := &Figures{Elapsed: r.Duration, Latency: newLatency(), Each: r.each}
 	if r.cpu[1] > 0 {
 		f.CPU = r.cpu[1] - r.cpu[0]
 	}

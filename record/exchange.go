@@ -70,9 +70,7 @@ func (r *Run) check() error {
 	if id, err := uuid.Parse(r.ID); err != nil || id.String() != r.ID {
 		return fmt.Errorf("its identifier %q is no UUID", r.ID)
 	}
-	switch r.Kind {
-	case Test, Diagnose, Tune, Compare, Sweep, Watch:
-	default:
+	if !slices.Contains(Kinds, r.Kind) {
 		return fmt.Errorf("its kind %q is not known", r.Kind)
 	}
 	switch r.State {

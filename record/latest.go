@@ -20,7 +20,7 @@ const latest = `WITH RECURSIVE latest (id, n) AS (
 		ORDER BY next.sender DESC, next.receiver DESC, next.scenario DESC, next.kind DESC, next.state DESC, next.started DESC LIMIT 1), latest.n + 1
 	FROM latest CROSS JOIN run WHERE run.id = latest.id AND latest.n < $1
 )
-SELECT run.id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error
+SELECT run.id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error, iops
 FROM latest CROSS JOIN run WHERE run.id = latest.id ORDER BY started DESC, run.id DESC`
 
 // Latest gives the latest run of each path, verb and state, the latest first, and

@@ -23,6 +23,7 @@ type Outcome struct {
 	State    State           `json:"state"`
 	Ended    time.Time       `json:"ended"`
 	Goodput  unit.Rate       `json:"goodput_bps"`
+	IOPS     float64         `json:"iops,omitempty"`
 	Verdict  string          `json:"verdict,omitempty"`
 	Error    string          `json:"error,omitempty"`
 	From     string          `json:"from,omitempty"` // as in Header, if they are known by now

@@ -57,14 +57,14 @@ func (s *Store) List(ctx context.Context, f Filter) (all []Header, err error) {
 const dead = 4 * beat
 
 // headerColumns are those that scanHeader reads.
-const headerColumns = `id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error`
+const headerColumns = `id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error, iops`
 
 func scanHeader(rows *sql.Rows) (Header, error) {
 	h := Header{Schema: Schema}
 	var started, ended, seen int64
 	var command, tags string
 	var goodput float64
-	err := rows.Scan(&h.ID, (*string)(&h.Kind), (*string)(&h.State), &started, &ended, &seen, &command, &h.Version, &h.Far, &h.Scenario, &h.From, &h.To, &goodput, &h.Verdict, &tags, &h.Error)
+	err := rows.Scan(&h.ID, (*string)(&h.Kind), (*string)(&h.State), &started, &ended, &seen, &command, &h.Version, &h.Far, &h.Scenario, &h.From, &h.To, &goodput, &h.Verdict, &tags, &h.Error, &h.IOPS)
 	if err != nil {
 		return h, err
 	}

@@ -31,7 +31,21 @@ const (
 	Compare  Kind = "compare"
 	Sweep    Kind = "sweep"
 	Watch    Kind = "watch"
+
+	NFSTest     Kind = "nfs-test"
+	NFSDiagnose Kind = "nfs-diagnose"
+	NFSTune     Kind = "nfs-tune"
 )
+
+// Kinds are all of them; what the last one sees has no trend.
+var Kinds = []Kind{Test, Diagnose, Tune, Compare, Sweep, NFSTest, NFSDiagnose, NFSTune, Watch}
+
+// Verb is the kind as it stands on the command line.
+func (k Kind) Verb() string { return strings.Replace(string(k), "-", " ", 1) }
+
+// CountsRequests says that requests a second are what such a run is about, more than their
+// payload.
+func (k Kind) CountsRequests() bool { return k == NFSTest || k == NFSDiagnose || k == NFSTune }
 
 // State is how far a run came.
 type State string
@@ -89,6 +103,7 @@ type Header struct {
 	From     string    `json:"from"`                  // name of the host that sends, or its address where it has none; with both directions, of this one
 	To       string    `json:"to"`                    // of the one that receives
 	Goodput  unit.Rate `json:"goodput_bps"`           // at the end of the run; 0 if nothing was measured
+	IOPS     float64   `json:"iops,omitempty"`        // requests a second, of runs that make any
 	Verdict  string    `json:"verdict,omitempty"`     // cause, of a diagnosis
 	Tags     []string  `json:"tags"`
 	Error    string    `json:"error,omitempty"` // why it failed

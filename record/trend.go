@@ -10,7 +10,8 @@ import (
 	"github.com/fullbore/fullbore/stat"
 )
 
-// Trend is how the goodput of one path went over time.
+// Trend is how the goodput of one path went over time, or its requests a second where the
+// verb counts those.
 type Trend struct {
 	From     string   `json:"from"`
 	To       string   `json:"to"`
@@ -26,7 +27,24 @@ type Trend struct {
 type Level struct {
 	Since   time.Time     `json:"since"` // its first run
 	Runs    int           `json:"runs"`
-	Goodput stat.Interval `json:"goodput_bps"` // of one run without bounds, which are then 0
+	Goodput stat.Interval `json:"goodput_bps"`   // of one run without bounds, which are then 0
+	IOPS    stat.Interval `json:"iops,omitzero"` // likewise; of verbs that count requests, whose levels are of these
+}
+
+// Level is what its levels are of: goodput in bit/s, or requests a second.
+func (t *Trend) Level(l *Level) stat.Interval {
+	if t.Kind.CountsRequests() {
+		return l.IOPS
+	}
+	return l.Goodput
+}
+
+// Of is what a trend is of, in one of its runs.
+func (t *Trend) Of(h *Header) float64 {
+	if t.Kind.CountsRequests() {
+		return h.IOPS
+	}
+	return float64(h.Goodput)
 }
 
 // Dated is a change of a host that a run made or found.
@@ -49,7 +67,7 @@ func (s *Store) Trend(ctx context.Context, f Filter, scenario string) (*Trend, e
 	t := &Trend{From: f.From, To: f.To, Scenario: scenario, Kind: f.Kind, Runs: []Header{}, Levels: []Level{}, Changes: []Dated{}}
 	f.Most = 0
 	err := s.list(ctx, f, func(h Header) error {
-		if h.State == Done && h.Goodput > 0 && h.Scenario == scenario {
+		if h.State == Done && t.Of(&h) > 0 && h.Scenario == scenario {
 			t.Runs = append(t.Runs, h)
 		}
 		if len(t.Runs) == mostOfTrend {
@@ -64,26 +82,36 @@ func (s *Store) Trend(ctx context.Context, f Filter, scenario string) (*Trend, e
 		return t, nil
 	}
 	slices.Reverse(t.Runs)
-	t.Levels = levels(t.Runs)
+	t.Levels = t.levels()
 	return t, s.changes(ctx, t)
 }
 
-func levels(runs []Header) []Level {
-	goodput := make([]float64, len(runs))
-	for i := range runs {
-		goodput[i] = float64(runs[i].Goodput)
+func (t *Trend) levels() []Level {
+	values, goodput := make([]float64, len(t.Runs)), make([]float64, len(t.Runs))
+	for i := range t.Runs {
+		values[i], goodput[i] = t.Of(&t.Runs[i]), float64(t.Runs[i].Goodput)
 	}
 	all := []Level{}
 	from := 0
-	for _, to := range append(stat.Levels(goodput), len(runs)) {
-		typical := stat.Typical(goodput[from:to])
-		if to-from == 1 {
-			typical.Low, typical.High = 0, 0 // infinity is no JSON
+	for _, to := range append(stat.Levels(values), len(values)) {
+		l := Level{Since: t.Runs[from].Started, Runs: to - from, Goodput: typicalOf(goodput[from:to])}
+		if t.Kind.CountsRequests() {
+			l.IOPS = typicalOf(values[from:to])
 		}
-		all = append(all, Level{Since: runs[from].Started, Runs: to - from, Goodput: typical})
+		all = append(all, l)
 		from = to
 	}
 	return all
+}
+
+// typicalOf is the typical value of runs, without bounds of a single one: infinity is no
+// JSON.
+func typicalOf(values []float64) stat.Interval {
+	typical := stat.Typical(values)
+	if len(values) == 1 {
+		typical.Low, typical.High = 0, 0
+	}
+	return typical
 }
 
 // changes adds those of both hosts from the first run to the last.

@@ -47,10 +47,10 @@ func insertRun(ctx context.Context, tx *transaction, h *Header, seen time.Time) 
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, kind, state, started, ended, seen, command, version, far, scenario, sender, receiver, goodput, verdict, tags, error, iops)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		h.ID, string(h.Kind), string(h.State), stamp(h.Started), stamp(h.Ended), stamp(seen), string(command), h.Version, h.Far, h.Scenario, h.From, h.To,
-		float64(h.Goodput), h.Verdict, string(tags), h.Error)
+		float64(h.Goodput), h.Verdict, string(tags), h.Error, h.IOPS)
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ func (w *writer) end(ctx context.Context, tx *transaction, o *Outcome) error {
 	if err := w.change(ctx, tx, o.Changes); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE run SET state = $1, ended = $2, goodput = $3, verdict = $4, error = $5, sender = $6, receiver = $7 WHERE id = $8`,
-		string(o.State), stamp(o.Ended), float64(o.Goodput), o.Verdict, o.Error, cmp.Or(o.From, w.header.From), cmp.Or(o.To, w.header.To), w.header.ID)
+	_, err := tx.ExecContext(ctx, `UPDATE run SET state = $1, ended = $2, goodput = $3, verdict = $4, error = $5, sender = $6, receiver = $7, iops = $8 WHERE id = $9`,
+		string(o.State), stamp(o.Ended), float64(o.Goodput), o.Verdict, o.Error, cmp.Or(o.From, w.header.From), cmp.Or(o.To, w.header.To), o.IOPS, w.header.ID)
 	return err
 }
 

@@ -24,15 +24,20 @@ func Run(w io.Writer, r *experiment.Run, name string) {
 func Repeated(w io.Writer, r *experiment.Repeat) {
 	t := &sheet{w: w}
 	t.entry("goodput", fmt.Sprintf("%s (%s)", middle(&r.Goodput, rate), unit.Count(r.Runs, "run")))
-	if r.Settled != nil && !*r.Settled {
-		t.text(fmt.Sprintf("not settled: the interval was to lie within %s", unit.Percent(r.UntilCI)))
-	}
+	t.unsettled(&r.Repeated)
 	label := "CPU"
 	for _, m := range experiment.Measures {
 		if v := m.Middle(&r.Summary); v != nil {
 			t.entry(label, fmt.Sprintf("%s: %s", m.Name, middle(v, cpuSeconds)))
 			label = ""
 		}
+	}
+}
+
+// unsettled says so of runs that were to settle and did not.
+func (s *sheet) unsettled(r *experiment.Repeated) {
+	if r.Settled != nil && !*r.Settled {
+		s.text(fmt.Sprintf("not settled: the interval was to lie within %s", unit.Percent(r.UntilCI)))
 	}
 }
 

@@ -39,7 +39,7 @@ func TestRepeated(t *testing.T) {
 			Run(&out, &runs[i], "run")
 		}
 		settled := false
-		Repeated(&out, &experiment.Repeat{Runs: len(runs), UntilCI: 0.001, Settled: &settled, Summary: experiment.Summarise(runs)})
+		Repeated(&out, &experiment.Repeat{Repeated: experiment.Repeated{Runs: len(runs), UntilCI: 0.001, Settled: &settled}, Summary: experiment.Summarise(runs)})
 		golden.Check(t, name, out.Bytes())
 	}
 }

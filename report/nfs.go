@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
@@ -22,7 +23,12 @@ func NFSBegin(w io.Writer, m *nfs.Mount, load nfs.Load, connections int) {
 		granted += ", " + unit.Count(m.Slots, "request") + " in flight (slots)"
 	}
 	s.row("server", granted)
-	s.row("requests", fmt.Sprintf("%s, %d in flight over %s", nfsRequests(load), load.Depth, unit.Count(connections, "connection")))
+	s.row("requests", NFSLoad(load, connections))
+}
+
+// NFSLoad is what a test asks of a file, in words.
+func NFSLoad(load nfs.Load, connections int) string {
+	return fmt.Sprintf("%s, %d in flight over %s", nfsRequests(load), load.Depth, unit.Count(connections, "connection"))
 }
 
 func nfsRequests(load nfs.Load) string {
@@ -45,10 +51,11 @@ func nfsRequests(load nfs.Load) string {
 
 // NFSRow is how far a test is.
 func NFSRow(w io.Writer, elapsed time.Duration, requests, bytes int64) {
-	(&sheet{w: w}).row(fmt.Sprintf("%.0f s", elapsed.Seconds()), nfsRate(requests, bytes, elapsed))
+	(&sheet{w: w}).row(fmt.Sprintf("%.0f s", elapsed.Seconds()), NFSRate(requests, bytes, elapsed))
 }
 
-func nfsRate(requests, bytes int64, elapsed time.Duration) string {
+// NFSRate is a rate in words.
+func NFSRate(requests, bytes int64, elapsed time.Duration) string {
 	text := fmt.Sprintf("%.0f requests a second", float64(requests)/elapsed.Seconds())
 	if bytes > 0 {
 		text += fmt.Sprintf(", %v", unit.RateOf(bytes, elapsed))
@@ -59,7 +66,7 @@ func nfsRate(requests, bytes int64, elapsed time.Duration) string {
 // NFS writes what came of a test.
 func NFS(w io.Writer, load nfs.Load, d *nfs.Document, f *nfs.Figures) {
 	s := &sheet{w: w}
-	s.row("rate", nfsRate(f.Requests, f.Bytes, f.Elapsed))
+	s.row("rate", NFSRate(f.Requests, f.Bytes, f.Elapsed))
 	if f.Requests == 0 {
 		return
 	}
@@ -85,6 +92,25 @@ func NFS(w io.Writer, load nfs.Load, d *nfs.Document, f *nfs.Figures) {
 		s.row("delays", unit.Count(int(f.Delays), "request")+" that the server asked to have sent again later: it is short of something")
 	}
 }
+
+// NFSRun writes one of several runs, as it ends.
+func NFSRun(w io.Writer, number int, f *nfs.Figures) {
+	(&sheet{w: w}).row(fmt.Sprintf("run %d", number), NFSRate(f.Requests, f.Bytes, f.Elapsed))
+}
+
+// NFSRepeated writes the summary of several runs.
+func NFSRepeated(w io.Writer, r *experiment.RequestsRepeat) {
+	s := &sheet{w: w}
+	s.entry("rate", fmt.Sprintf("%s (%s)", middle(&r.IOPS, RequestsASecond), unit.Count(r.Runs, "run")))
+	if r.Goodput != nil {
+		s.text(middle(r.Goodput, rate))
+	}
+	s.unsettled(&r.Repeated)
+	s.entry("latency", "half within: "+middle(&r.Latency.P50, milliseconds))
+	s.entry("", "99 %: "+middle(&r.Latency.P99, milliseconds))
+}
+
+func milliseconds(ms float64) string { return fmt.Sprintf("%.3g ms", ms) }
 
 // window says how much the connections' windows let through (window/RTT), and how much of
 // that was used. The round trip is the least one seen: with a longer one they let through

@@ -23,10 +23,7 @@ func Runs(w io.Writer, runs []record.Header) {
 	}
 	table := [][]string{{"run", "started", "verb", "path", "goodput", "verdict", "tags"}}
 	for _, h := range runs {
-		goodput, verdict := "", h.Verdict
-		if h.Goodput > 0 {
-			goodput = h.Goodput.String()
-		}
+		goodput, verdict := Came(&h), h.Verdict
 		if h.State != record.Done {
 			verdict = strings.TrimSpace(string(h.State) + " " + verdict)
 		}
@@ -35,6 +32,36 @@ func Runs(w io.Writer, runs []record.Header) {
 		})
 	}
 	columnsOf(w, table)
+}
+
+// Came is what a run came to: its goodput, and requests a second where it made any.
+func Came(h *record.Header) string {
+	var parts []string
+	if h.IOPS > 0 {
+		parts = append(parts, perSecond(h.IOPS))
+	}
+	if h.Goodput > 0 {
+		parts = append(parts, h.Goodput.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// perSecond writes requests a second where there is little room.
+func perSecond(iops float64) string { return whole(iops) + "/s" }
+
+// RequestsASecond writes them out.
+func RequestsASecond(iops float64) string { return whole(iops) + " requests a second" }
+
+// whole writes a number with a digit behind its point only where it is small; a run that was
+// imported may have any.
+func whole(v float64) string {
+	switch {
+	case v >= 1e12:
+		return fmt.Sprintf("%.3g", v)
+	case v < 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
 }
 
 // pathName is a path in words.
@@ -79,9 +106,13 @@ func Trend(w io.Writer, t *record.Trend) {
 	fmt.Fprintf(w, "%s, %d runs of %s since %s\n\n", pathName(t.From, t.To, t.Scenario), len(t.Runs), t.Kind, t.Runs[0].Started.Local().Format(time.DateOnly))
 	var rates []float64
 	for _, r := range t.Runs[max(0, len(t.Runs)-mostBars):] {
-		rates = append(rates, float64(r.Goodput))
+		rates = append(rates, t.Of(&r))
 	}
-	fmt.Fprintf(w, "%s  %s at the last\n\n", printable.Sparkline(rates), t.Runs[len(t.Runs)-1].Goodput)
+	write := rate
+	if t.Kind.CountsRequests() {
+		write = perSecond
+	}
+	fmt.Fprintf(w, "%s  %s at the last\n\n", printable.Sparkline(rates), write(rates[len(rates)-1]))
 	rows := [][]string{{"since", "", ""}}
 	changes := t.Changes
 	for i, level := range t.Levels {
@@ -90,7 +121,7 @@ func Trend(w io.Writer, t *record.Trend) {
 			until = t.Levels[i+1].Since
 		}
 		if i == 0 {
-			rows = append(rows, levelRow(level, ""))
+			rows = append(rows, levelRow(&level, t.Level(&level), "", write))
 		}
 		// A change that the run of a new level made, or found, comes before it.
 		for len(changes) > 0 && (until.IsZero() || !changes[0].At.After(until)) {
@@ -98,7 +129,8 @@ func Trend(w io.Writer, t *record.Trend) {
 			changes = changes[1:]
 		}
 		if i+1 < len(t.Levels) {
-			rows = append(rows, levelRow(t.Levels[i+1], unit.Factor(t.Levels[i+1].Goodput.Typical/level.Goodput.Typical)))
+			next := &t.Levels[i+1]
+			rows = append(rows, levelRow(next, t.Level(next), unit.Factor(t.Level(next).Typical/t.Level(&level).Typical), write))
 		}
 	}
 	columnsOf(w, rows[1:])
@@ -107,19 +139,15 @@ func Trend(w io.Writer, t *record.Trend) {
 // mostBars is how many runs fit on a line.
 const mostBars = 72
 
-func levelRow(l record.Level, gain string) []string {
-	says := unit.Rate(l.Goodput.Typical).String()
-	if l.Goodput.High > 0 {
-		says += " (" + interval(l.Goodput) + ")"
+func levelRow(l *record.Level, is stat.Interval, gain string, write func(float64) string) []string {
+	says := write(is.Typical)
+	if is.High > 0 {
+		says += fmt.Sprintf(" (95 %%: %s to %s)", write(is.Low), write(is.High))
 	}
 	if gain != "" {
 		says = gain + ": " + says
 	}
 	return []string{l.Since.Local().Format("2006-01-02 15:04"), "level", fmt.Sprintf("%s in %d runs", says, l.Runs)}
-}
-
-func interval(i stat.Interval) string {
-	return fmt.Sprintf("95 %%: %s to %s", unit.Rate(i.Low), unit.Rate(i.High))
 }
 
 func changeRow(d record.Dated) []string {

@@ -53,6 +53,10 @@ func Sweep(w io.Writer, d *sweep.Document) {
 	}
 	head := slices.Clone(names)
 	head = append(head, "goodput", "95 %", "against present", "CPUs sending", "receiving")
+	requests := slices.ContainsFunc(d.Points, func(p sweep.PointResult) bool { return p.IOPS > 0 })
+	if requests {
+		head = append(head, "requests")
+	}
 	if d.Law != nil {
 		head = append(head, "law")
 	}
@@ -65,6 +69,9 @@ func Sweep(w io.Writer, d *sweep.Document) {
 			row = append(row, valueText(d, name, p.Factors[name]))
 		}
 		row = append(row, goodputs(p)...)
+		if requests {
+			row = append(row, perSecond(p.IOPS))
+		}
 		if d.Law != nil {
 			law := ""
 			if p.Law != nil {

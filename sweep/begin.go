@@ -22,6 +22,9 @@ func begin(spec *Spec, world World, store Store, watch Watch) (*run, error) {
 	if r.factors, err = spec.Factors.with(max(1, r.about.CPUs)); err != nil {
 		return nil, err
 	}
+	if err := asksFor(r.factors, world); err != nil {
+		return nil, err
+	}
 	rate := float64(r.about.Capacity)
 	if spec.Plan == Search {
 		f := r.searched()

@@ -48,7 +48,8 @@ type PointResult struct {
 	Runs     int               `json:"runs"`
 	Failed   int               `json:"failed,omitempty"`
 	Goodput  unit.Rate         `json:"goodput_bps"`    // geometric mean
-	CI95     *[2]float64       `json:"ci95"`           // of that; null: of fewer than two runs
+	IOPS     float64           `json:"iops,omitempty"` // requests a second, of those to a file: geometric mean
+	CI95     *[2]float64       `json:"ci95"`           // of goodput; null: of fewer than two runs
 	Each     []float64         `json:"each_bps"`       // run by run
 	Blocks   []int             `json:"blocks"`         // that they were in
 	Gain     *stat.Effect      `json:"gain,omitempty"` // against the present setting, block by block; absent: of another path, or too few runs

@@ -22,6 +22,7 @@ type setting struct {
 	words       []string                    // that it may be; none: any
 	into        func(s *bulk.Spec, v Value) // a socket's option
 	path        bool                        // of the lab's path: another value is another lab
+	file        bool                        // of requests to a file
 }
 
 // settings are all that have a name of their own; tunables have those of the catalogue.
@@ -54,6 +55,10 @@ var settings = []setting{
 			}
 			s.ClientCPUs, s.ServerCPUs = list, list
 		}},
+	{name: "depth", kind: Count, least: "1", most: "4096", example: "[1, 8, 64]", usual: number(64), file: true,
+		says: "requests in flight to a file of NFS, over all connections, of which it has as many at most"},
+	{name: "size", kind: Bytes, least: "1B", most: "4MiB", example: "[4KiB, 1MiB]", usual: number(4096), file: true,
+		says: "bytes of each request to a file of NFS: at random below 64 KiB, else one behind the other"},
 	{name: "path.rate", kind: BitRate, least: "1kbit", most: "10000gbit", example: "[100mbit, 1gbit]", says: "of the path, each way", path: true},
 	{name: "path.delay", kind: Seconds, least: "0s", most: "10s", example: "[1ms, 75ms]", says: "of the path, each way", path: true},
 	{name: "path.rtt", kind: Seconds, least: "0s", most: "20s", example: "[2ms, 150ms]", says: "of the path: half of it each way", path: true},
@@ -137,7 +142,7 @@ func (s setting) floor() (float64, bool) {
 		return float64(4 * unit.KiB), true // less than a few packets is no window
 	case "write_size":
 		return float64(unit.KiB), true
-	case "connections", "cpus":
+	case "connections", "cpus", "depth":
 		return 1, true
 	}
 	return 0, false

@@ -83,7 +83,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestEveryFactorArrives: whatever is varied reaches the transfer, the hosts or the path.
+// TestEveryFactorArrives: whatever is varied reaches the transfer, the requests, the hosts or the path.
 func TestEveryFactorArrives(t *testing.T) {
 	for _, s := range settings {
 		spec, err := Parse("x.yaml", []byte("name: x\nfactors: {"+s.name+": "+s.example+"}"))
@@ -99,7 +99,8 @@ func TestEveryFactorArrives(t *testing.T) {
 		seen := map[string]bool{}
 		for i, p := range points {
 			_, window := p.tunables("near")
-			key := fmt.Sprint(p.Spec(spec.Measure), p.path(), window.Text(Bytes))
+			load, connections := p.load(spec.Measure)
+			key := fmt.Sprint(p.Spec(spec.Measure), p.path(), window.Text(Bytes), load.Depth, load.Size, connections)
 			if seen[key] {
 				t.Errorf("%s: %s is as another point", s.name, p)
 			}

@@ -45,7 +45,7 @@ func byBlock(all []Measured) map[int]float64 {
 }
 
 func (r *PointResult) sum(all []Measured, shared bool) {
-	var loaded, repeated, perACK []float64
+	var loaded, repeated, perACK, iops []float64
 	host, process := [2][]float64{}, [2][]float64{}
 	numbers := map[string][]float64{}
 	for _, m := range all {
@@ -63,6 +63,9 @@ func (r *PointResult) sum(all []Measured, shared bool) {
 		}
 		r.Runs++
 		r.Each, r.Blocks = append(r.Each, float64(m.Run.Goodput)), append(r.Blocks, m.Block)
+		if m.IOPS > 0 {
+			iops = append(iops, m.IOPS)
+		}
 		for name, v := range m.Taken {
 			if v.IsNumber() {
 				numbers[name] = append(numbers[name], v.Number)
@@ -97,6 +100,9 @@ func (r *PointResult) sum(all []Measured, shared bool) {
 	}
 	for name, x := range numbers {
 		r.Taken[name] = number(stat.Median(x))
+	}
+	if len(iops) > 0 {
+		r.IOPS = stat.Typical(iops).Typical
 	}
 	if r.Runs > 0 {
 		interval := stat.Typical(r.Each)

@@ -176,6 +176,10 @@ func (r *run) measure(ctx context.Context, t turn, began time.Time) (Measured, *
 	if err := r.world.Set(ctx, t.point); err != nil {
 		return none, nil, err
 	}
+	if files, ok := r.world.(Requester); ok {
+		m, err := r.requests(ctx, files, t, none)
+		return m, nil, err
+	}
 	result, err := r.world.Transfer(ctx, t.point.Spec(r.spec.Measure), r.watch.Progress)
 	if result != nil {
 		for _, d := range result.Spec.Directions() {

@@ -57,6 +57,7 @@ type Measured struct {
 	Taken map[string]Value `json:"taken,omitempty"`
 	Notes []string         `json:"notes,omitempty"`
 	ACKs  []bulk.ACKPoint  `json:"acks,omitempty"`
+	IOPS  float64          `json:"iops,omitempty"`  // of requests to a file
 	Error string           `json:"error,omitempty"` // why it failed
 }
 

@@ -81,7 +81,7 @@ func (p *Page) trend(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, http.StatusNotFound, "There is no such path", "An address names two hosts and the verb that measured them. The page of paths lists those that are kept.")
 		return
 	}
-	page := trendPage{Kinds: kinds[:5], Since: strings.TrimSpace(line(q.Get("since")))}
+	page := trendPage{Kinds: kinds[:len(kinds)-1], Since: strings.TrimSpace(line(q.Get("since")))}
 	status := http.StatusOK
 	var err error
 	if by.Since, err = record.ParseTime(page.Since, time.Now()); err != nil {
@@ -122,8 +122,10 @@ func stretches(t *record.Trend) (all []stretch) {
 			changes = changes[1:]
 		}
 		s := stretch{At: level.Since, Level: level}
-		if i > 0 && t.Levels[i-1].Goodput.Typical > 0 {
-			s.Against = unit.Factor(level.Goodput.Typical / t.Levels[i-1].Goodput.Typical)
+		if is := t.Level(level); i > 0 {
+			if was := t.Level(&t.Levels[i-1]); was.Typical > 0 {
+				s.Against = unit.Factor(is.Typical / was.Typical)
+			}
 		}
 		all = append(all, s)
 	}
@@ -142,7 +144,7 @@ func drawTrend(t *record.Trend) figure.Figure {
 	seconds := func(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
 	single := figure.Series{Name: "single runs", Look: figure.Dots}
 	for _, h := range t.Runs {
-		single.Points = append(single.Points, figure.Point{X: seconds(h.Started), Y: float64(h.Goodput)})
+		single.Points = append(single.Points, figure.Point{X: seconds(h.Started), Y: t.Of(&h)})
 	}
 	level := figure.Series{Name: "level, with its 95 % interval", Look: figure.Band}
 	for i, l := range t.Levels {
@@ -150,18 +152,23 @@ func drawTrend(t *record.Trend) figure.Figure {
 		if i+1 < len(t.Levels) {
 			until = t.Levels[i+1].Since
 		}
+		is := t.Level(&l)
 		for _, at := range []time.Time{l.Since, until} {
-			level.Points = append(level.Points, figure.Point{X: seconds(at), Y: l.Goodput.Typical, Low: l.Goodput.Low, High: l.Goodput.High})
+			level.Points = append(level.Points, figure.Point{X: seconds(at), Y: is.Typical, Low: is.Low, High: is.High})
 		}
 		if i+1 < len(t.Levels) { // the next level is another one: no line leads there
 			level.Points = append(level.Points, figure.Point{X: seconds(until), Y: gap})
 		}
 	}
+	y := figure.Axis{Name: "goodput", Of: figure.Rate}
+	if t.Kind.CountsRequests() {
+		y = figure.Axis{Name: "requests", Of: figure.PerSecond}
+	}
 	c := figure.Chart{
-		Title:  fmt.Sprintf("Goodput of each %s", t.Kind),
+		Title:  fmt.Sprintf("%s of each %s", capital(y.Name), t.Kind.Verb()),
 		Says:   says(t),
 		X:      figure.Axis{Name: "started (UTC)", Of: figure.Date},
-		Panels: []figure.Panel{{Y: figure.Axis{Name: "goodput", Of: figure.Rate}, Series: []figure.Series{level, single}}},
+		Panels: []figure.Panel{{Y: y, Series: []figure.Series{level, single}}},
 	}
 	for _, d := range t.Changes[max(0, len(t.Changes)-mostMarks):] {
 		name := d.Tunable
@@ -181,9 +188,20 @@ func drawTrend(t *record.Trend) figure.Figure {
 // says is what a trend comes to, in a sentence.
 func says(t *record.Trend) string {
 	last := t.Levels[len(t.Levels)-1]
+	is := t.Level(&last).Typical
 	if len(t.Levels) == 1 {
-		return fmt.Sprintf("%s on one level: %v. No run differs from the others by more than chance lets them.", plural(len(t.Runs), "run"), unit.Rate(last.Goodput.Typical))
+		return fmt.Sprintf("%s on one level: %s. No run differs from the others by more than chance lets them.", plural(len(t.Runs), "run"), valueOf(t.Kind, is))
 	}
-	return fmt.Sprintf("%s on %d levels; the last one, since %s, is %v, %s the one before.", plural(len(t.Runs), "run"), len(t.Levels), last.Since.UTC().Format(time.DateOnly),
-		unit.Rate(last.Goodput.Typical), unit.Factor(last.Goodput.Typical/t.Levels[len(t.Levels)-2].Goodput.Typical))
+	return fmt.Sprintf("%s on %d levels; the last one, since %s, is %s, %s the one before.", plural(len(t.Runs), "run"), len(t.Levels), last.Since.UTC().Format(time.DateOnly),
+		valueOf(t.Kind, is), unit.Factor(is/t.Level(&t.Levels[len(t.Levels)-2]).Typical))
 }
+
+// valueOf writes what a verb's levels are of: goodput, or requests.
+func valueOf(kind record.Kind, v float64) string {
+	if kind.CountsRequests() {
+		return figure.PerSecond.Write(v)
+	}
+	return unit.Rate(v).String()
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

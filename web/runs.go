@@ -18,7 +18,7 @@ import (
 const ofAPage = 50
 
 // kinds are the verbs that keep runs.
-var kinds = []record.Kind{record.Test, record.Diagnose, record.Tune, record.Compare, record.Sweep, record.Watch}
+var kinds = record.Kinds
 
 // runFilter is what somebody looks for, as the form has it.
 type runFilter struct {

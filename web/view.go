@@ -14,7 +14,7 @@ import (
 	"github.com/fullbore/fullbore/figure"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
-	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/version"
 )
 
@@ -48,7 +48,8 @@ var words = template.FuncMap{
 		}
 		return h.Ended.Sub(h.Started).Round(time.Second).String()
 	},
-	"rate":    func(bps float64) string { return unit.Rate(bps).String() },
+	"value":   valueOf,
+	"came":    func(h record.Header) string { return report.Came(&h) },
 	"svg":     func(f figure.Figure) template.HTML { return template.HTML(f.SVG) }, // its texts are escaped
 	"trendOf": trendAddress,
 	"hostOf":  hostAddress,

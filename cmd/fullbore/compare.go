@@ -117,6 +117,9 @@ func (c *compareCmd) kept(app *app) error {
 		if len(runs) == 2 && runs[0].Goodput > 0 {
 			document.Ratio = float64(runs[1].Goodput / runs[0].Goodput)
 		}
+		if len(runs) == 2 && runs[0].IOPS > 0 {
+			document.Requests = runs[1].IOPS / runs[0].IOPS
+		}
 		return printJSON(app.stdout, document)
 	}
 	return html.Markdown(app.stdout, runs)
@@ -127,6 +130,8 @@ type comparedDocument struct {
 	Schema string          `json:"schema"`
 	Runs   []record.Header `json:"runs"`
 	Ratio  float64         `json:"goodput_ratio,omitempty"` // of the second run to the first
+
+	Requests float64 `json:"iops_ratio,omitempty"` // likewise, of runs that count requests
 }
 
 // contest reads the flags.

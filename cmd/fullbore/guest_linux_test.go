@@ -30,8 +30,8 @@ func guestPath(t *testing.T, netem string) (a, b *guestHost) {
 	guestRun(t, "ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b")
 	for i, name := range []string{"a", "b"} {
 		h := &guestHost{t: t, address: fmt.Sprintf("198.18.0.%d", i+1)}
-		keeper := exec.Command("unshare", "-m", "-n", "sh", "-c", `
-mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /etc && mkdir -p /etc/sysctl.d && mount -t tmpfs tmpfs /run && echo up && exec sleep 100000`)
+		keeper := exec.Command("unshare", "-m", "-n", "-u", "sh", "-c", `
+hostname `+name+` && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /etc && mkdir -p /etc/sysctl.d && mount -t tmpfs tmpfs /run && echo up && exec sleep 100000`)
 		up, err := keeper.StdoutPipe()
 		if err == nil {
 			err = keeper.Start()
@@ -65,7 +65,7 @@ func (h *guestHost) command(program string, args ...string) *exec.Cmd {
 	if path, err := exec.LookPath(program); err == nil {
 		program = path // busybox would take its own
 	}
-	cmd := exec.CommandContext(h.t.Context(), "nsenter", append([]string{"-t", h.pid, "-m", "-n", program}, args...)...)
+	cmd := exec.CommandContext(h.t.Context(), "nsenter", append([]string{"-t", h.pid, "-m", "-n", "-u", program}, args...)...)
 	state := filepath.Join("/tmp", h.address)
 	cmd.Env = append(os.Environ(), "HOME="+state, "FULLBORE_STATE="+filepath.Join(state, "state"))
 	return cmd
@@ -118,7 +118,7 @@ func guestOutput(t *testing.T, cmd *exec.Cmd) string {
 }
 
 // TestGuestTune: the main job on another kernel, over netem instead of the lab: a path of
-// 100 Mb/s and 60 ms, with windows of 64 KiB at first.
+// 100 Mb/s and 60 ms, with receive buffers of 64 KiB at first.
 func TestGuestTune(t *testing.T) {
 	if !guest.Run(t, guest.Machine{Modules: []string{"veth", "sch_netem", "tun"}, Programs: []string{"ip", "tc"}}) {
 		return
@@ -126,7 +126,7 @@ func TestGuestTune(t *testing.T) {
 	a, b := guestPath(t, "rate 100mbit delay 30ms limit 2000")
 	const small = "4096 65536 65536"
 	for _, h := range []*guestHost{a, b} {
-		h.run("sysctl", "-w", "net.ipv4.tcp_rmem="+small, "net.ipv4.tcp_wmem="+small)
+		h.run("sysctl", "-w", "net.ipv4.tcp_rmem="+small)
 	}
 	found := b.run("sysctl", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 	token := b.serve("--allow-changes")

@@ -24,7 +24,7 @@ type historyCmd struct {
 // runFilter says which runs are meant.
 type runFilter struct {
 	Host  string `placeholder:"HOST" help:"Only runs that this host sent or received in."`
-	Kind  string `placeholder:"VERB" enum:",test,diagnose,tune,compare,sweep,watch" default:"" help:"Only those of a verb: test, diagnose, tune, compare, sweep or watch."`
+	Kind  string `placeholder:"VERB" enum:",test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,watch" default:"" help:"Only those of a verb: test, diagnose, tune, compare, sweep, nfs-test, nfs-diagnose, nfs-tune or watch."`
 	Tag   string `placeholder:"TAG" help:"Only those with this tag."`
 	Since string `placeholder:"WHEN" help:"Only those since a time: 2026-11-01, '2026-11-01 14:30', or an age such as 12h or 30d."`
 	Until string `placeholder:"WHEN" help:"Only those before a time."`
@@ -105,7 +105,7 @@ type historyTrendCmd struct {
 	From     string `arg:"" help:"Host that sends."`
 	To       string `arg:"" help:"Host that receives."`
 	Scenario string `placeholder:"SCENARIO" help:"The runs in the lab with this scenario."`
-	Kind     string `placeholder:"VERB" enum:"test,diagnose,tune,compare,sweep" default:"test" help:"Runs of this verb: test, diagnose, tune, compare or sweep (${default})."`
+	Kind     string `placeholder:"VERB" enum:"test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune" default:"test" help:"Runs of this verb: test, diagnose, tune, compare, sweep, nfs-test, nfs-diagnose or nfs-tune (${default})."`
 	Tag      string `placeholder:"TAG" help:"Only those with this tag."`
 	Since    string `placeholder:"WHEN" help:"Only those since a time: 2026-11-01, or an age such as 30d."`
 	JSON     bool   `help:"One JSON document on stdout."`

@@ -53,7 +53,7 @@ func inLabWith(app *app, scenario string, flags []string, behind func(b netip.Ad
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	place, relayed := relayRecord(app, s)
+	place, relayed := relayRecord(app, s, l.Host("b").Address())
 	defer relayed()
 
 	command := l.Host("a").Command(ctx, self, append(withoutLab(app.args), behind(l.Host("b").Address(), serves)...)...)
@@ -75,15 +75,23 @@ func inLabWith(app *app, scenario string, flags []string, behind func(b netip.Ad
 }
 
 // relayRecord says where the command on a keeps its run: it reaches neither this
-// user's files nor a server, so that this process does it for the command.
-func relayRecord(app *app, s *lab.Scenario) (place string, end func()) {
+// user's files nor a server, so that this process does it for the command. The far end has
+// the host's name also where the command only knows its address.
+func relayRecord(app *app, s *lab.Scenario, far netip.Addr) (place string, end func()) {
 	place, err := record.Place()
 	if err == nil && place == record.Nowhere {
 		return record.Nowhere, func() {}
 	}
 	var relay *record.Relay
 	if err == nil {
-		relay, err = record.NewRelay(place, func(h *record.Header) { h.Command, h.Scenario = withoutSecrets(app.args), s.Name }, nil)
+		relay, err = record.NewRelay(place, func(h *record.Header) {
+			h.Command, h.Scenario = withoutSecrets(app.args), s.Name
+			for _, name := range []*string{&h.From, &h.To} {
+				if *name == far.String() {
+					*name = "b"
+				}
+			}
+		}, nil)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(app.stderr, "fullbore: this run is not kept: %v\n", err)

@@ -48,10 +48,12 @@ func TestJSONContract(t *testing.T) {
 	summary := experiment.Summary{Goodput: middle, ClientProcess: &middle, ClientHost: &middle, ServerProcess: &middle, ServerHost: &middle}
 	difference := experiment.Difference{Ratio: stat.Effect{Gain: 1.5, Low: 1.25, High: 1.75}, Decision: experiment.More, Says: "B is 50 % faster (95 %: 25 % to 75 %)"}
 	comparison := experiment.Comparison{A: summary, B: summary, Goodput: difference, Processor: []experiment.CPUChange{{Measure: experiment.Measure{End: "client", Of: "process"}, Difference: difference}}}
+	repeated := &experiment.RequestsRepeat{Repeated: experiment.Repeated{Runs: 3, UntilCI: 0.02, Settled: &settled}, IOPS: middle, Goodput: &middle}
+	repeated.Latency.P50, repeated.Latency.P99 = middle, middle
 	for name, document := range map[string]any{
 		"test.json": own{
 			Schema: ownSchema, Result: transfer, Figures: experiment.Figures(transfer), Runs: []experiment.Run{run},
-			Repeat: &experiment.Repeat{Runs: 3, UntilCI: 0.02, Settled: &settled, Summary: summary},
+			Repeat: &experiment.Repeat{Repeated: experiment.Repeated{Runs: 3, UntilCI: 0.02, Settled: &settled}, Summary: summary},
 		},
 		"compare.json": experiment.ABDocument{
 			Schema: "fullbore/compare/1", Seed: 7, Order: "AB", Rounds: 3, Smallest: 0.03, UntilCI: 0.02, Settled: &settled,
@@ -74,12 +76,13 @@ func TestJSONContract(t *testing.T) {
 			Diagnosis: diagnose.Diagnosis{Verdict: finding, Findings: []diagnose.Finding{finding}},
 			Failed:    "nothing arrived for 3s", Trials: []trialRow{tried}, Untried: &tried, TestSeconds: 7.45, TestBytes: 2 << 20, Error: "interrupted",
 		},
-		"nfs-test.json": nfs.Document{
+		"nfs-test.json": experiment.RequestsDocument{Document: &nfs.Document{
 			Schema: nfs.Schema, Target: "nfs://b/export/file", Version: "4.1", FileBytes: 1 << 30, MaxRead: 1 << 20, MaxWrite: 1 << 20, Slots: 64,
 			Op: "read", Size: 4096, Random: true, WriteShare: 0.3, Connections: 1, Depth: 64, Seconds: 10, Requests: 640_000, IOPS: 64_000, Goodput: 64_000 * 4096 * 8,
 			Latency: nfs.LatencySummary{Mean: 1, P50: 0.99, P95: 1.1, P99: 1.2, P999: 2, Max: 9}, InFlight: 64, CPU: 2.5, Delays: 1,
-			Shares: []nfs.ShareSummary{{Requests: 640_000, Goodput: 64_000 * 4096 * 8, TCP: &nfs.TCPSummary{RTT: 1.1, LeastRTT: 1, ReceiveWindow: 65536, SendWindow: 65536, Congestion: 14480, Repeated: 1}}},
-		},
+			Shares:       []nfs.ShareSummary{{Requests: 640_000, Goodput: 64_000 * 4096 * 8, TCP: &nfs.TCPSummary{RTT: 1.1, LeastRTT: 1, ReceiveWindow: 65536, SendWindow: 65536, Congestion: 14480, Repeated: 1}}},
+			Distribution: []nfs.LatencyShare{{Share: 0.5, Up: 0.99}, {Share: 1, Up: 9}}, Each: []nfs.StretchRate{{Until: 1, IOPS: 64_000, Goodput: 64_000 * 4096 * 8}},
+		}, Runs: []experiment.Requests{{Began: run.Began, IOPS: 64_000, Goodput: 2e9, Latency: nfs.LatencySummary{Mean: 1, P50: 1, P95: 1, P99: 1, P999: 1, Max: 1}, CPU: 2.5}}, Repeat: repeated, Error: "interrupted"},
 		"nfs-diagnose.json": nfsDiagnosis{
 			Schema: "fullbore/nfs-diagnose/1", Target: "nfs://b/export/file", Verdict: limit.Finding{Cause: limit.OneReader, Says: "Who waits.", Action: "read in more than one place", Share: 0.98, Predicted: 64_000},
 			Findings: []limit.Finding{{Cause: limit.OneReader, Says: "Who waits.", Action: "read in more than one place", Share: 0.98, Predicted: 64_000}},
@@ -89,9 +92,9 @@ func TestJSONContract(t *testing.T) {
 			},
 		},
 		"nfs-tune.json": climb.Result{
-			Schema: climb.Schema, Target: "nfs://b/export/file", Before: climb.Figure{IOPS: 980, Goodput: 32e6}, After: climb.Figure{IOPS: 98_000, Goodput: 3.2e9},
+			Schema: climb.Schema, Target: "nfs://b/export/file", Before: climb.Figure{IOPS: 980, Goodput: 32e6, Runs: []float64{975, 985}}, After: climb.Figure{IOPS: 98_000, Goodput: 3.2e9, Runs: []float64{97_000, 99_000}},
 			Gain: 100, GainCI95: [2]float64{95, 105}, Verdict: climb.Verdict{Cause: limit.OneReader, Says: "Who waits."},
-			Steps:   []climb.Step{{Setting: string(climb.Depth), From: "1", To: "2", IOPS: 1960, Goodput: 64e6, Helps: true, Says: "helps"}},
+			Steps:   []climb.Step{{Setting: string(climb.Depth), From: "1", To: "2", IOPS: 1960, Goodput: 64e6, Was: []float64{980}, Runs: []float64{1960}, Helps: true, Says: "helps"}},
 			Kept:    []climb.Outcome{{Setting: string(climb.Depth), From: "1", To: "128", Effect: "x 100 by it"}},
 			PutBack: []climb.Outcome{{Setting: string(climb.Connections), From: "1", To: "2", Effect: "as fast without it"}},
 			Advice:  []string{"mount with nconnect=2"},

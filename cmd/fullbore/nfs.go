@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/nfs"
-	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -19,6 +18,7 @@ type nfsCmd struct {
 
 type nfsTestCmd struct {
 	nfsFile
+	repeatFlags
 	Time float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
 	Omit float64 `short:"O" default:"1" placeholder:"SECONDS" help:"Do not measure the first seconds (1)."`
 }
@@ -26,13 +26,17 @@ type nfsTestCmd struct {
 // nfsFile is which file the verbs are about, what to ask of it, and how to tell.
 type nfsFile struct {
 	nfsRequests
-	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]."`
+	recordFlags
+	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]; for 'diagnose' also a file of an NFS mount of this host."`
 	Lab    string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
 	JSON   bool   `short:"J" help:"One JSON document instead of text."`
 }
 
 // file gives the one that is named. Of a scenario it is nil: the verb has run there.
 func (c *nfsFile) file(app *app, verb string) (*nfs.Target, error) {
+	if err := c.checkTags(); err != nil {
+		return nil, err
+	}
 	hint := "see fullbore nfs " + verb + " --help"
 	if (c.Target == "") == (c.Lab == "") {
 		return nil, &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: hint, code: exitUsage}
@@ -158,36 +162,3 @@ func (c *nfsTestCmd) timed() (nfs.Load, error) {
 
 // maxNFSTime bounds a test.
 const maxNFSTime = time.Hour
-
-func (c *nfsTestCmd) Run(app *app) (err error) {
-	load, err := c.timed()
-	if err != nil {
-		return err
-	}
-	target, err := c.file(app, "test")
-	if target == nil {
-		return err
-	}
-	defer func() { err = interruptedNFS(app, err, "what was measured until then is not told") }()
-	mount, err := nfs.Open(app.ctx, *target, nfs.Options{Connections: c.Connections, Depth: load.Depth})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, mount.Close()) }() // after an error the server need not listen
-	if c.JSON {
-		f, err := mount.Run(app.ctx, load, nil)
-		if err != nil {
-			return err
-		}
-		return printJSON(app.stdout, nfs.NewDocument(c.Target, mount, load, f))
-	}
-	report.NFSBegin(app.stdout, mount, load, c.Connections)
-	f, err := mount.Run(app.ctx, load, func(elapsed time.Duration, requests, bytes int64) {
-		report.NFSRow(app.stdout, elapsed, requests, bytes)
-	})
-	if err != nil {
-		return err
-	}
-	report.NFS(app.stdout, load, nfs.NewDocument(c.Target, mount, load, f), f)
-	return nil
-}

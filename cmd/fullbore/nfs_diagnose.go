@@ -3,8 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/nfs/mounted"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 )
 
@@ -21,20 +25,31 @@ type nfsDiagnosis struct {
 	Evidence *limit.Evidence `json:"evidence"`
 }
 
-func (c *nfsDiagnoseCmd) Run(app *app) error {
+func (c *nfsDiagnoseCmd) Run(app *app) (err error) {
 	load, err := c.load(c.Connections)
 	if err != nil {
 		return err
 	}
+	var place *mounted.Place
+	var target *nfs.Target
+	var server string
 	if isPath(c.Target) {
-		return c.mount(app, load)
+		if place, err = c.place(load); err != nil {
+			return err
+		}
+		server = place.Server.Addr().String()
+	} else {
+		if target, err = c.file(app, "diagnose"); target == nil {
+			return err
+		}
+		server = target.Host
 	}
-	target, err := c.file(app, "diagnose")
-	if target == nil {
-		return err
-	}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
-	e, err := limit.Measure(app.ctx, *target, load, c.Connections, 0, watch)
+	kept := c.keepFile(app, record.NFSDiagnose, server, load.Op)
+	var came record.Outcome
+	var document any
+	defer func() { kept.end(came, document, err) }() // people see the result first
+	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
+	e, err := c.evidence(app, place, target, load, watch)
 	watch.End()
 	if err != nil {
 		return interruptedNFS(app, err, "not all was measured")
@@ -43,10 +58,47 @@ func (c *nfsDiagnoseCmd) Run(app *app) error {
 	if len(found) == 0 {
 		return errors.New("what was measured fits no limit: is something else going on at the server?")
 	}
+	d := &nfsDiagnosis{"fullbore/nfs-diagnose/1", c.Target, found[0], found, e}
+	came, document = d.outcome(), d
 	if c.JSON {
-		return printJSON(app.stdout, nfsDiagnosis{"fullbore/nfs-diagnose/1", c.Target, found[0], found, e})
+		return printJSON(app.stdout, d)
 	}
 	_, _ = fmt.Fprintln(app.stdout)
+	if place != nil {
+		report.NFSMounted(app.stdout, place)
+	}
 	report.NFSLimits(app.stdout, e, found)
 	return nil
+}
+
+// evidence measures the file: through its mount where it has a place, else by requests of fullbore's own.
+func (c *nfsDiagnoseCmd) evidence(app *app, place *mounted.Place, target *nfs.Target, load nfs.Load, watch report.Monitor) (*limit.Evidence, error) {
+	if place != nil {
+		return mounted.Measure(app.ctx, place, mounted.Load{Size: load.Size, Random: load.Random}, load.Depth, watch)
+	}
+	return limit.Measure(app.ctx, *target, load, c.Connections, 0, watch)
+}
+
+// isPath says whether a target is a place of this host and no address.
+func isPath(target string) bool {
+	return strings.HasPrefix(target, "/") || strings.HasPrefix(target, "./") || strings.HasPrefix(target, "../") || target == "." || target == ".."
+}
+
+// place is the file of a mount that is meant, once what is asked of it can be done there.
+func (c *nfsFile) place(load nfs.Load) (*mounted.Place, error) {
+	switch {
+	case c.Lab != "":
+		return nil, usageError("name a file or a scenario with --lab, not both")
+	case load.Op != nfs.Read || load.Writes > 0:
+		return nil, usageError("%s: through a mount files are only read; for more name the file as nfs://SERVER/EXPORT/FILE", c.Target)
+	case c.Connections != 1:
+		return nil, usageError("--connections: a mount has its own (its option nconnect)")
+	case load.ReadAhead != nil:
+		return nil, usageError("--readahead: a mount reads ahead by itself (read_ahead_kb of its device)")
+	}
+	place, err := mounted.Find(c.Target)
+	if errors.Is(err, mounted.ErrNone) {
+		return nil, &hinted{err: err, hint: "fullbore nfs diagnose nfs://SERVER/EXPORT/FILE needs no mount", code: exitUsage}
+	}
+	return place, err
 }

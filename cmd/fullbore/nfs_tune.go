@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -40,9 +40,13 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		return err
 	}
 	file := &climb.File{Target: *target, Load: load}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
+	kept := c.keepFile(app, record.NFSTune, target.Host, load.Op)
+	var came record.Outcome
+	var document any
+	defer func() { kept.end(came, document, err) }() // people see the result first
+	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	defer watch.End()
-	missing, done := c.meet(app, file, watch)
+	missing, done := c.meet(app, file, kept, watch)
 	defer done()
 	most, err := file.Most(app.ctx)
 	if err != nil {
@@ -63,6 +67,9 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		if err == nil {
 			result.Changed(file.Hosts, sets)
 		}
+		if keep {
+			came.Changes = changesOf(file.Hosts)
+		}
 	}
 	switch {
 	case errors.Is(err, climb.ErrBudget):
@@ -74,6 +81,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	}
 	result.Target = c.Target
 	result.Advice = append(result.Advice, missing...)
+	came.IOPS, came.Goodput, came.Verdict, document = result.After.IOPS, result.After.Goodput, result.Verdict.Cause, result
 	watch.End()
 	if c.JSON {
 		return printJSON(app.stdout, result)
@@ -85,7 +93,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 
 // meet plans for the windows of both hosts, if a far end runs on the file's server. Missing
 // says what is not tried without one.
-func (c *nfsTuneCmd) meet(app *app, file *climb.File, watch report.Monitor) (missing []string, done func()) {
+func (c *nfsTuneCmd) meet(app *app, file *climb.File, kept *keeper, watch report.Monitor) (missing []string, done func()) {
 	name := c.Far
 	if name == "" {
 		name = file.Target.Host
@@ -100,12 +108,13 @@ func (c *nfsTuneCmd) meet(app *app, file *climb.File, watch report.Monitor) (mis
 		if file.Load.Op == nfs.Write {
 			direction = bulk.Forward
 		}
-		file.Hosts, err = climb.Meet(app.ctx, host.Collect, changes, far, direction, watch)
+		file.Hosts, err = climb.Meet(app.ctx, kept.near, changes, kept.far(far), direction, watch)
 	}
 	if err != nil {
 		missing = append(missing, fmt.Sprintf("windows were left as they are: %v; with fullbore serve --allow-changes on the file's server, and its token here, they are tried too", err))
 	}
 	return missing, func() {
+		kept.after(app.ctx, far)
 		if far != nil {
 			_ = far.Close()
 		}

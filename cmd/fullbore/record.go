@@ -41,7 +41,7 @@ type keeper struct {
 	app      *app
 
 	mu    sync.Mutex
-	phase string
+	step  string                      // its phase
 	sides map[record.Side]*host.Facts // as found
 }
 
@@ -113,7 +113,7 @@ type keptSteps struct {
 
 func (s *keptSteps) Phase(text string) {
 	s.keeper.mu.Lock()
-	s.keeper.phase = text
+	s.keeper.step = text
 	s.keeper.mu.Unlock()
 	s.keeper.recorder.Event(record.Phase, text)
 	s.Monitor.Phase(text)
@@ -127,6 +127,16 @@ func (s *keptSteps) Progress(p bulk.Progress) {
 func (s *keptSteps) Result(text string) {
 	s.keeper.recorder.Event(record.Result, text)
 	s.Monitor.Result(text)
+}
+
+// phase keeps a step of a run that no monitor watches, and result what came of it.
+func (k *keeper) phase(text string)  { k.event(record.Phase, text) }
+func (k *keeper) result(text string) { k.event(record.Result, text) }
+
+func (k *keeper) event(kind record.EventKind, text string) {
+	if k.recorder != nil {
+		k.recorder.Event(kind, text)
+	}
 }
 
 // progress adds to what watches a transfer that those are told who watch the run.
@@ -146,7 +156,7 @@ func (k *keeper) transfer(began time.Time, r *bulk.Result, err error) {
 		return
 	}
 	k.mu.Lock()
-	t := record.Transfer{Phase: k.phase, Result: r}
+	t := record.Transfer{Phase: k.step, Result: r}
 	k.mu.Unlock()
 	if err != nil {
 		t.Error = err.Error()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
@@ -25,7 +28,7 @@ import (
 type sweepCmd struct {
 	recordFlags
 	Experiment string `arg:"" optional:"" help:"Built-in experiment, or a YAML file (docs/sweep.md); without one, list those that are built in."`
-	Host       string `arg:"" optional:"" help:"Far end: host or host:port where 'fullbore serve' runs; without one, the experiment's scenario in the lab."`
+	Host       string `arg:"" optional:"" help:"Far end: host or host:port where 'fullbore serve' runs, or a file nfs://HOST/EXPORT/FILE; without one, the experiment's scenario in the lab."`
 	Lab        string `placeholder:"SCENARIO" help:"Use the two hosts of this scenario (name or file; see 'fullbore lab list')."`
 	Token      string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What the far end's 'serve' printed: lifts its limits, and allows to change its tunables."`
 	Afresh     bool   `help:"Begin anew where an earlier start was killed, instead of going on."`
@@ -55,11 +58,15 @@ func (c *sweepCmd) Run(app *app) error {
 	if c.DryRun {
 		return c.planned(app, spec, world)
 	}
-	journal, err := c.journal(spec, name)
+	journal, err := c.journal(spec, cmp.Or(c.Host, name)) // of a file all of its address
 	if err != nil {
 		return err
 	}
-	kept := c.ofScenario(world.About().Scenario).keep(app, record.Sweep, bulk.Forward, peer.Hello{Host: name})
+	direction := bulk.Forward
+	if _, file := world.(*sweep.Files); file { // its server sends
+		direction = bulk.Reverse
+	}
+	kept := c.ofScenario(world.About().Scenario).keep(app, record.Sweep, direction, peer.Hello{Host: name})
 	watch := &sweeping{Monitor: kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))), keeper: kept}
 	doc, err := sweep.Run(app.ctx, spec, world, journal, watch)
 	watch.End()
@@ -114,6 +121,9 @@ func (c *sweepCmd) world(app *app, spec *sweep.Spec) (world sweep.World, name st
 		}
 		return sweep.NewPaths(s, sweep.LabHosts(), sweepLab), "lab " + s.Name, func() {}, nil
 	}
+	if strings.HasPrefix(c.Host, "nfs://") {
+		return c.files(app, spec)
+	}
 	far, err := (&optionalTarget{Host: c.Host, Token: c.Token}).dial(app)
 	if err != nil {
 		return nil, "", nil, err
@@ -123,6 +133,26 @@ func (c *sweepCmd) world(app *app, spec *sweep.Spec) (world sweep.World, name st
 		return nil, "", nil, errors.Join(err, far.Close())
 	}
 	return hosts, c.Host, func() { _ = far.Close() }, nil
+}
+
+// files is the world of a file. Where windows are varied, a far end on its server is needed.
+func (c *sweepCmd) files(app *app, spec *sweep.Spec) (world sweep.World, name string, end func(), err error) {
+	target, err := nfs.ParseTarget(c.Host)
+	if err != nil {
+		return nil, "", nil, usageError("%w", err)
+	}
+	if !slices.ContainsFunc(spec.Factors, func(f sweep.Factor) bool { return f.Name() == "window" }) {
+		return sweep.NewFiles(target, c.Host, nil), target.Host, func() {}, nil
+	}
+	far, err := (&optionalTarget{Host: target.Host, Token: c.Token}).dial(app)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("windows are set on both hosts: %w", err)
+	}
+	hosts, err := meet(app.ctx, far, spec.Measure)
+	if err != nil {
+		return nil, "", nil, errors.Join(err, far.Close())
+	}
+	return sweep.NewFiles(target, c.Host, hosts), target.Host, func() { _ = far.Close() }, nil
 }
 
 // meet is the world of this host and a far end.

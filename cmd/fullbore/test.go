@@ -23,9 +23,13 @@ type testCmd struct {
 	transferFlags
 	outputFlags
 	recordFlags
+	repeatFlags
+}
 
+// repeatFlags say how often something is measured.
+type repeatFlags struct {
 	Repeat  int    `placeholder:"N" xor:"repeat" help:"Run this many times, and report the median and its 95 % interval."`
-	UntilCI string `name:"until-ci" placeholder:"SHARE" xor:"repeat" help:"Repeat (3 to 30 times) until goodput is known to within this share, such as 2%; exit code 4 if it is not."`
+	UntilCI string `name:"until-ci" placeholder:"SHARE" xor:"repeat" help:"Repeat (3 to 30 times) until the rate is known to within this share, such as 2%; exit code 4 if it is not."`
 }
 
 func (c *testCmd) Run(app *app) error {
@@ -67,7 +71,7 @@ func (c *testCmd) Run(app *app) error {
 	return c.series(app, &keptEnd{far, kept}, &keptForm{out, kept}, repeats)
 }
 
-func (c *testCmd) repeats() (experiment.Repetition, error) {
+func (c *repeatFlags) repeats() (experiment.Repetition, error) {
 	switch {
 	case c.Repeat < 0 || c.Repeat > maxRepeat:
 		return experiment.Repetition{}, usageError("--repeat %d: use 1 to %d", c.Repeat, maxRepeat)
@@ -138,7 +142,10 @@ func (c *testCmd) series(app *app, far farEnd, out form, p experiment.Repetition
 			if err := out.end(record, document); err != nil {
 				return err
 			}
-			return unsettled(document.Repeat)
+			if document.Repeat == nil {
+				return nil
+			}
+			return unsettled("goodput", &document.Repeat.Repeated)
 		}
 		if err := out.run(record, name, &runs[len(runs)-1]); err != nil {
 			return err
@@ -178,13 +185,13 @@ func oneRun(ctx context.Context, far farEnd, every time.Duration, name string, o
 }
 
 // unsettled is the error of runs that did not settle.
-func unsettled(r *experiment.Repeat) error {
-	if r == nil || r.Settled == nil || *r.Settled {
+func unsettled(what string, r *experiment.Repeated) error {
+	if r.Settled == nil || *r.Settled {
 		return nil
 	}
 	return &hinted{
-		err:  fmt.Errorf("goodput is not known to within %.3g %% after %d runs", 100*r.UntilCI, r.Runs),
-		hint: "use longer transfers (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
+		err:  fmt.Errorf("%s is not known to within %.3g %% after %d runs", what, 100*r.UntilCI, r.Runs),
+		hint: "use longer runs (--time), leave out their beginning (--omit), or ask for less", code: exitBelow,
 	}
 }
 

@@ -44,6 +44,7 @@ type Figure struct {
 		P50 float64 `json:"p50"`
 		P99 float64 `json:"p99"`
 	} `json:"latency_ms"`
+	Runs []float64 `json:"runs_iops"` // run by run
 }
 
 // Verdict is what limited most.
@@ -59,6 +60,8 @@ type Step struct {
 	To      string    `json:"to"`
 	IOPS    float64   `json:"iops"` // with it
 	Goodput unit.Rate `json:"goodput_bps"`
+	Was     []float64 `json:"before_runs_iops"` // without it, run by run; some are of the step before
+	Runs    []float64 `json:"runs_iops"`        // with it
 	Helps   bool      `json:"helps"`
 	Says    string    `json:"says"`
 }
@@ -121,7 +124,7 @@ func (r *Result) advise(format string, args ...any) {
 
 func (r *Result) step(settings []Setting, from, to *point, helps bool, says string) {
 	f := figureOf(to)
-	r.Steps = append(r.Steps, Step{named(settings), from.values(settings), to.values(settings), f.IOPS, f.Goodput, helps, says})
+	r.Steps = append(r.Steps, Step{named(settings), from.values(settings), to.values(settings), f.IOPS, f.Goodput, from.rates(), f.Runs, helps, says})
 }
 
 func named(settings []Setting) string {
@@ -218,7 +221,7 @@ func figureOf(p *point) (f Figure) {
 		goodputs = append(goodputs, float64(r.Goodput))
 		p50, p99 = append(p50, ms(r.P50)), append(p99, ms(r.P99))
 	}
-	f.IOPS, f.Goodput = p.rate(), unit.Rate(stat.Median(goodputs))
+	f.IOPS, f.Goodput, f.Runs = p.rate(), unit.Rate(stat.Median(goodputs)), p.rates()
 	f.Latency.P50, f.Latency.P99 = stat.Median(p50), stat.Median(p99)
 	return f
 }

@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fullbore/fullbore/figure"
@@ -14,6 +15,7 @@ import (
 // comparison sets several runs beside each other.
 type comparison struct {
 	Headline string
+	Of       string // what is compared
 	Runs     []comparedRun
 	Pictures []picture
 	Numbers  []string // heads of Differs' columns
@@ -35,21 +37,25 @@ func newComparison(runs []*record.Run, l limits) *comparison {
 	if len(runs) < 2 {
 		return nil
 	}
-	c := &comparison{}
-	rows := figure.Rows{Title: "Goodput of each run", X: runsAxis, Says: "Single runs as dots, their median as a diamond, its 95 % interval as a bar."}
+	c := &comparison{Of: "goodput"}
+	axis, requests := runsAxis, onlyRequests(runs)
+	if requests {
+		c.Of, axis = "requests a second", requestsAxis
+	}
+	rows := figure.Rows{Title: strings.TrimSuffix(sentence(c.Of), ".") + " of each run", X: axis, Says: "Single runs as dots, their median as a diamond, its 95 % interval as a bar."}
 	var base []float64
 	for i, run := range runs {
 		docs := read(run)
-		all := goodputs(run, &docs)
+		all := came(run, &docs, requests)
 		s := summarise(run, l)
 		row := comparedRun{
 			Number: i + 1, Kind: s.Kind, Way: s.From + " → " + s.To, Started: s.Started, Verdict: s.Headline, Command: clean(strings.Join(run.Command, " "), l.text),
 			Goodput: "not measured",
 		}
 		if len(all) > 0 {
-			row.Goodput = unit.Rate(stat.Median(all)).String()
+			row.Goodput = axis.Of.Write(stat.Median(all))
 			if low, high := interval(all); high > 0 {
-				row.Interval = fmt.Sprintf("%v to %v", unit.Rate(low), unit.Rate(high))
+				row.Interval = axis.Of.Write(low) + " to " + axis.Of.Write(high)
 			}
 			if row.Against = "–"; base == nil {
 				base = all
@@ -80,6 +86,11 @@ func newComparison(runs []*record.Run, l limits) *comparison {
 	c.Pictures = g.Pictures
 	c.differs(runs, l)
 	return c
+}
+
+// onlyRequests says that all runs count requests: then these are compared.
+func onlyRequests(runs []*record.Run) bool {
+	return !slices.ContainsFunc(runs, func(r *record.Run) bool { return !r.Kind.CountsRequests() })
 }
 
 // against is a run's goodput divided by the first one's, with its interval where both

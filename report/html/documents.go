@@ -3,10 +3,12 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/experiment"
+	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/stat"
@@ -22,6 +24,9 @@ type documents struct {
 	test      *tested
 	compare   *experiment.ABDocument
 	sweep     *swept
+	requests  *experiment.RequestsDocument
+	limits    *nfsDiagnosis
+	raised    *climb.Result
 	err       error // why it cannot be read; the rest of the run still can
 }
 
@@ -85,6 +90,18 @@ func read(run *record.Run) documents {
 		if r := new(swept); decode(r) {
 			d.sweep = r
 		}
+	case record.NFSTest:
+		if r := new(experiment.RequestsDocument); decode(r) && r.Document != nil {
+			d.requests = r
+		}
+	case record.NFSDiagnose:
+		if r := new(nfsDiagnosis); decode(r) && r.Evidence != nil {
+			d.limits = r
+		}
+	case record.NFSTune:
+		if r := new(climb.Result); decode(r) {
+			d.raised = r
+		}
 	}
 	return d
 }
@@ -112,10 +129,22 @@ func goodputOf(r *bulk.Result) unit.Rate {
 	return sum
 }
 
-// goodputs are those of the repeated transfers that a run's goodput is the middle of,
-// in bit/s; one if there was one only.
-func goodputs(run *record.Run, d *documents) []float64 {
+// came are the repeated results that a run's is the middle of, one if there was one only:
+// goodput in bit/s, or requests a second.
+func came(run *record.Run, d *documents, requests bool) []float64 {
 	var all []float64
+	if requests {
+		switch {
+		case d.requests != nil:
+			all = experiment.Rates(d.requests.Runs)
+		case d.raised != nil:
+			all = d.raised.After.Runs
+		}
+		if all = positive(all); len(all) == 0 && run.IOPS > 0 {
+			all = []float64{run.IOPS}
+		}
+		return all
+	}
 	switch {
 	case d.tune != nil:
 		runs := d.tune.After.Runs
@@ -132,6 +161,11 @@ func goodputs(run *record.Run, d *documents) []float64 {
 		all = []float64{float64(run.Goodput)}
 	}
 	return all
+}
+
+// positive leaves out what is no rate: a document may come from anywhere.
+func positive(all []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(all), func(v float64) bool { return !(v > 0) })
 }
 
 // interval is the 95 % interval of several runs as figures have it, both 0 for one.

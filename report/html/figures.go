@@ -41,6 +41,12 @@ func (g *gallery) rows(r *figure.Rows) {
 	}
 }
 
+func (g *gallery) bars(b *figure.Bars) {
+	if b != nil {
+		g.add(b.Draw())
+	}
+}
+
 // galleries are all figures of a run.
 func galleries(run *record.Run, columns int) []gallery {
 	if columns <= 0 {
@@ -60,6 +66,12 @@ func galleries(run *record.Run, columns int) []gallery {
 		for _, c := range sweepFigures(docs.sweep) {
 			whole.chart(c, columns)
 		}
+	case docs.requests != nil:
+		whole.requests(docs.requests, columns)
+	case docs.limits != nil:
+		whole.bars(callsFigure(docs.limits.Evidence))
+	case docs.raised != nil:
+		whole.rows(raisedFigure(docs.raised))
 	}
 	whole.chart(latencyFigure(transfers), columns)
 	all := []gallery{whole}
@@ -75,9 +87,7 @@ func galleries(run *record.Run, columns int) []gallery {
 			g.chart(lossFigure(p, d), columns)
 			g.chart(acksFigure(p, d), columns)
 		}
-		if bars := cpuFigure(p); bars != nil {
-			g.add(bars.Draw())
-		}
+		g.bars(cpuFigure(p))
 		all = append(all, g)
 	}
 	return slices.DeleteFunc(all, func(g gallery) bool { return len(g.Pictures) == 0 })

@@ -28,11 +28,12 @@ func written(t testing.TB, runs ...*record.Run) []byte {
 // realRuns are reports as people make them.
 func realRuns(t testing.TB) map[string][]*record.Run {
 	return map[string][]*record.Run{
-		"diagnosis":  {diagnosed(t, "lossy-wan")},
-		"tuning":     {tuned(t)},
-		"test":       {testedRun(t)},
-		"compare":    {testedRun(t, "-C cubic", "-C bbr")},
-		"sweep":      {sweptRun(t, "sweep-grid")},
+		"diagnosis": {diagnosed(t, "lossy-wan")},
+		"tuning":    {tuned(t)},
+		"test":      {testedRun(t)},
+		"compare":   {testedRun(t, "-C cubic", "-C bbr")},
+		"sweep":     {sweptRun(t, "sweep-grid")},
+		"nfs-test":  {requestsRun(t, 4)}, "nfs-diagnosis": {limitsRun(t)}, "nfs-tuning": {raisedRun(t)}, "nfs-comparison": {requestsRun(t, 1), requestsRun(t, 4)},
 		"comparison": {diagnosed(t, "california-uk"), diagnosed(t, "clean-wan")},
 	}
 }

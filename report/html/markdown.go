@@ -36,7 +36,7 @@ type markdown struct{ b strings.Builder }
 
 func (m *markdown) comparison(c *comparison) {
 	m.line("\n## fullbore: %s\n", inline(c.Headline))
-	rows := [][]string{{"", "from → to", "goodput", "95 % interval", "against run 1", "verdict", "started"}}
+	rows := [][]string{{"", "from → to", c.Of, "95 % interval", "against run 1", "verdict", "started"}}
 	for _, r := range c.Runs {
 		rows = append(rows, []string{fmt.Sprint(r.Number), r.Way, r.Goodput, r.Interval, r.Against, r.Kind + ": " + r.Verdict, r.Started})
 	}
@@ -90,6 +90,14 @@ func (m *markdown) run(number string, s *summary, p *provenance) {
 	}
 	if s.Action != "" {
 		m.line("### What to do\n\n%s\n", inline(s.Action))
+	}
+	if len(s.Limits) > 0 {
+		m.line("### What holds its requests back\n")
+		rows := [][]string{{"cause", "share", "how that is known", "without it", "to do"}}
+		for _, f := range s.Limits {
+			rows = append(rows, []string{f.Cause, f.Share, f.Says, f.Without, f.Action})
+		}
+		m.table(rows)
 	}
 	for i, a := range s.Advice {
 		if i == 0 {

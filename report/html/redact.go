@@ -77,7 +77,7 @@ type redaction struct {
 // words of the documents, which a host may be called by too: as a whole value of one
 // of these keys they say what they always do.
 var words = map[string][]string{
-	"kind":       {"test", "diagnose", "tune", "compare", "sweep", "watch", "phase", "result", "paced", "streams", "congestion", "segment", "again", "longer", "depth"},
+	"kind":       {"test", "diagnose", "tune", "compare", "sweep", "watch", "nfs-test", "nfs-diagnose", "nfs-tune", "phase", "result", "paced", "streams", "congestion", "segment", "again", "longer", "depth"},
 	"state":      {"running", "done", "failed", "interrupted"},
 	"side":       {"near", "far"},
 	"when":       {"before", "after"},
@@ -87,6 +87,8 @@ var words = map[string][]string{
 	"recv_path":  {"copy", "truncate", "splice"},
 	"apply":      {"none", "live", "persist"},
 	"os":         {"linux", "freebsd", "macos", "darwin", "solaris", "illumos", "windows"},
+	"op":         {"null", "getattr", "read", "write"},
+	"setting":    {"windows", "connections"},
 	"decision":   {"more", "less", "same", "undecided"},
 	"end":        {"client", "server"},
 	"of":         {"process", "host"},

@@ -55,8 +55,8 @@ func (r *redaction) learn(run *record.Run) {
 		return // no far end is on its command line
 	}
 	command := run.Command
-	if run.Kind == record.Sweep && len(command) > 1 {
-		command = command[1:] // the experiment's name
+	if (run.Kind == record.Sweep || strings.HasPrefix(string(run.Kind), "nfs-")) && len(command) > 1 {
+		command = command[1:] // the experiment's name; nfs has a verb of its own
 	}
 	for _, name := range typed(command) {
 		add(name)
@@ -80,6 +80,9 @@ func hostsOf(document any, add func(string)) {
 	switch d := document.(type) {
 	case map[string]any:
 		_, change := d["tunable"]
+		if _, set := d["setting"]; set { // of an NFS client
+			change = true
+		}
 		for key, value := range d {
 			text, ok := value.(string)
 			switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
+	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/tune"
 	"github.com/fullbore/fullbore/unit"
@@ -35,6 +36,7 @@ type summary struct {
 	PutBack  []outcome
 	Undo     []command
 	Action   string // what to do about the verdict
+	Limits   []limitRow
 	Advice   []advice
 	Left     int // entries that are not shown
 
@@ -60,7 +62,7 @@ type advice struct {
 func summarise(run *record.Run, l limits) *summary {
 	clean := func(text string) string { return clean(text, l.text) }
 	s := &summary{
-		ID: clean(run.ID), Kind: clean(string(run.Kind)), From: clean(cmp.Or(run.From, "?")), To: clean(cmp.Or(run.To, "?")),
+		ID: clean(run.ID), Kind: clean(run.Kind.Verb()), From: clean(cmp.Or(run.From, "?")), To: clean(cmp.Or(run.To, "?")),
 		Started: started(run), State: clean(string(run.State)),
 	}
 	if took := run.Ended.Sub(run.Started); !run.Ended.IsZero() && took > 0 {
@@ -77,6 +79,9 @@ func summarise(run *record.Run, l limits) *summary {
 	if run.Goodput > 0 {
 		s.Before = run.Goodput.String()
 	}
+	if run.IOPS > 0 {
+		s.Before = figureText(climb.Figure{IOPS: run.IOPS, Goodput: run.Goodput})
+	}
 	docs := read(run)
 	switch {
 	case docs.tune != nil:
@@ -89,6 +94,12 @@ func summarise(run *record.Run, l limits) *summary {
 		s.compare(docs.compare, clean)
 	case docs.sweep != nil:
 		s.sweep(docs.sweep, clean)
+	case docs.requests != nil:
+		s.requests(docs.requests, clean)
+	case docs.limits != nil:
+		s.limits(docs.limits, l, clean)
+	case docs.raised != nil:
+		s.raised(docs.raised, l, clean)
 	case docs.err != nil:
 		s.warn(clean(docs.err.Error()))
 	}
