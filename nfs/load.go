@@ -34,6 +34,10 @@ type Load struct {
 	ReadAhead *unit.Size // bytes that a client reads ahead of a program, which Size and Depth follow from ([Load.ReadsAhead]); nil: they stand for themselves
 }
 
+// InOrderFrom is from which size on, in bytes, requests are one behind the other unless asked
+// for otherwise: who reads in order reads more at once.
+const InOrderFrom = 64 << 10
+
 // Latency is how long requests took: a histogram (G. Tene's HDR) with three digits, from
 // 1 µs to a minute.
 type Latency = hdrhistogram.Histogram

@@ -28,8 +28,8 @@ type Target struct {
 // Versions are those of NFS that fullbore speaks.
 var Versions = []string{"3", "4.1"}
 
-// usualPort is that of NFS (RFC 8881, section 2.9.2, and IANA).
-const usualPort = 2049
+// UsualPort is that of NFS (RFC 8881, section 2.9.2, and IANA).
+const UsualPort = 2049
 
 // maxPath is how long a target's path may be: Linux's PATH_MAX.
 const maxPath = 4096
@@ -62,7 +62,7 @@ func parse(s string) (Target, error) {
 	if strings.ContainsRune(t.Path, 0) {
 		return Target{}, fmt.Errorf("the path has a zero byte")
 	}
-	if t.Host, t.Port, err = hostport.Parse(u.Host, usualPort); err != nil {
+	if t.Host, t.Port, err = hostport.Parse(u.Host, UsualPort); err != nil {
 		return Target{}, err
 	}
 	query, err := url.ParseQuery(u.RawQuery)

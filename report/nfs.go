@@ -180,7 +180,7 @@ func NFSTune(w io.Writer, r *climb.Result) {
 func NFSMounted(w io.Writer, p *mounted.Place) {
 	s := &sheet{w: w}
 	s.row("file", fmt.Sprintf("%s, %v", printable.Line(p.File), unit.Size(p.Size)))
-	mount := fmt.Sprintf("%s on %s, version %s over %s, reads of up to %v", printable.Line(p.Device), printable.Line(p.Point), printable.Line(p.Version), unit.Count(len(p.Transports), "connection"), unit.Size(p.ReadSize))
+	mount := fmt.Sprintf("%s on %s, version %s over %s, reads of up to %v", printable.Line(p.Device), printable.Line(p.Point), printable.Line(p.Version), unit.Count(p.Connections, "connection"), unit.Size(p.ReadSize))
 	if p.ReadAhead != nil {
 		mount += fmt.Sprintf(", %v read ahead", *p.ReadAhead)
 	}

@@ -93,10 +93,6 @@ func (w *Files) PutBack(ctx context.Context) error {
 	return w.hosts.PutBack(ctx)
 }
 
-// inOrder is from which size on requests are one behind the other: who reads in order reads
-// more at once.
-const inOrder = 64 * float64(unit.KiB)
-
 // load is what a point asks of a file, and over how many connections.
 func (p Point) load(m Measure) (load nfs.Load, connections int) {
 	asked := func(name string, usual float64) float64 {
@@ -106,7 +102,7 @@ func (p Point) load(m Measure) (load nfs.Load, connections int) {
 		return usual
 	}
 	size := asked("size", 4096)
-	return nfs.Load{Op: nfs.Read, Size: int(size), Random: size < inOrder, Depth: int(asked("depth", 64)), Duration: m.Duration, Omit: m.Omit}, int(asked("connections", 1))
+	return nfs.Load{Op: nfs.Read, Size: int(size), Random: size < nfs.InOrderFrom, Depth: int(asked("depth", 64)), Duration: m.Duration, Omit: m.Omit}, int(asked("connections", 1))
 }
 
 // Request reads the file as the point says, over new connections.

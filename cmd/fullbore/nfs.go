@@ -74,10 +74,6 @@ type nfsRequests struct {
 	Null        bool   `xor:"op" help:"Only call the server: the network and its threads alone."`
 }
 
-// smallRequest is below which requests are at random unless asked for otherwise, in bytes:
-// who reads in order reads more at once.
-const smallRequest = 64 << 10
-
 // load is what the flags ask for.
 func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 	if c.Depth != nil {
@@ -88,7 +84,7 @@ func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 	if err != nil {
 		return l, usageError("--size: %w", err)
 	}
-	l.Size, l.Random = int(size), c.Random || !c.Sequential && size < smallRequest
+	l.Size, l.Random = int(size), c.Random || !c.Sequential && size < nfs.InOrderFrom
 	if c.ReadAhead != "" {
 		if err := c.readAhead(&l); err != nil {
 			return l, err

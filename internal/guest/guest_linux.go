@@ -126,8 +126,8 @@ mount -t tmpfs tmpfs /run
 stty -onlcr </dev/ttyS0
 while read -r module; do insmod "/modules/$module" || exit 1; done </modules/order
 ip link set lo up
-cd /work
-/work/.test -test.run '^%s$' -test.v -test.timeout %s
+cd /test
+/test/.program -test.run '^%s$' -test.v -test.timeout %s
 echo "guest: the test ended with $?"
 poweroff -f
 `, inside, Asked, strings.ReplaceAll(test, "/", "$/^"), within-time.Minute)

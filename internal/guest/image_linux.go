@@ -18,7 +18,7 @@ import (
 // what is unpacked in root.
 func build(ctx context.Context, root, dir string, m Machine, initScript string) (archive string, err error) {
 	files := filepath.Join(dir, "files")
-	for _, d := range []string{"bin", "dev", "etc", "lib64", "modules", "proc", "run", "sys", "tmp", "usr/bin", "usr/lib", "usr/sbin", "var/lib/nfs", "work"} {
+	for _, d := range []string{"bin", "dev", "etc", "lib64", "modules", "proc", "run", "sys", "tmp", "usr/bin", "usr/lib", "usr/sbin", "var/lib/nfs", "test"} {
 		if err := os.MkdirAll(filepath.Join(files, d), 0o755); err != nil {
 			return "", err
 		}
@@ -30,7 +30,7 @@ func build(ctx context.Context, root, dir string, m Machine, initScript string) 
 	err = errors.Join(
 		os.WriteFile(filepath.Join(files, "init"), []byte(initScript), 0o755),
 		os.Symlink("usr/sbin", filepath.Join(files, "sbin")),
-		install(ctx, root, self, files, "work/.test"),
+		install(ctx, root, self, files, "test/.program"),
 		install(ctx, root, filepath.Join(root, "usr/bin/busybox"), files, "bin/busybox"),
 		modules(root, files, m.Modules),
 	)

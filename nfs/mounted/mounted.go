@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,37 +18,22 @@ import (
 
 // Mount is an NFS mount as it was at one instant. Counters begin when it is mounted.
 type Mount struct {
-	Point      string // where it is mounted
-	Device     string // SERVER:/EXPORT
-	Version    string // of NFS, such as 3 or 4.2
-	Options    map[string]string
-	Age        time.Duration
-	ReadSize   int    // bytes of a read at most (rsize); 0: not known
-	WriteSize  int    // wsize
-	Read       uint64 // bytes that the server sent of files
-	Operations map[string]Operation
-	Transports []Transport // a connection each
+	Point       string // where it is mounted
+	Device      string // SERVER:/EXPORT
+	Version     string // of NFS, such as 3 or 4.2
+	Options     map[string]string
+	Age         time.Duration
+	ReadSize    int    // bytes of a read at most (rsize); 0: not known
+	Read        uint64 // bytes that the server sent of files
+	Operations  map[string]Operation
+	Connections int
 }
 
 // Operation counts the requests of one kind.
 type Operation struct {
-	Requests, Transmissions, Timeouts, Errors uint64
-	Sent, Received                            uint64 // bytes, with headers
-
-	// Where the time of all requests together went (struct rpc_iostats, include/linux/sunrpc/metrics.h).
-	Queue   time.Duration // from when a request was made until it was sent: it waited for a slot, or for room in the socket
-	RTT     time.Duration // from then until its answer came
-	Execute time.Duration // both, and what the client did with the answer
-}
-
-// Transport counts what one connection did.
-type Transport struct {
-	Protocol                    string // tcp, udp, rdma
-	Port                        uint64 // this host's
-	Connects, Sends, Receives   uint64
-	InFlight, Backlog           uint64 // sums over all sends: requests without an answer; requests that wait for a slot of the connection
-	Sending, Pending, MostSlots uint64 // sums over all sends: requests that wait for room in the socket; that wait for their answer. MostSlots: most slots ever used
-	BadXIDs                     uint64 // answers that nobody waited for
+	Requests uint64
+	Received uint64        // bytes, with headers
+	Execute  time.Duration // of all together, until the client was done with the answer (struct rpc_iostats, include/linux/sunrpc/metrics.h)
 }
 
 // ErrNone says that nothing of NFS is mounted at a place.
@@ -110,7 +94,7 @@ func mount(m *procfs.Mount, s *procfs.MountStatsNFS) Mount {
 	}
 	out := Mount{
 		Point: m.Mount, Device: m.Device, Version: s.Opts["vers"], Options: s.Opts, Age: s.Age,
-		ReadSize: number("rsize"), WriteSize: number("wsize"), Read: s.Bytes.ReadTotal, Operations: map[string]Operation{},
+		ReadSize: number("rsize"), Read: s.Bytes.ReadTotal, Operations: map[string]Operation{}, Connections: len(s.Transport),
 	}
 	if minor, ok := s.Opts["minorversion"]; ok && !strings.Contains(out.Version, ".") { // as kernels before 3.x wrote it
 		out.Version += "." + minor
@@ -118,15 +102,8 @@ func mount(m *procfs.Mount, s *procfs.MountStatsNFS) Mount {
 	ms := func(n uint64) time.Duration { return time.Duration(min(n, mostMilliseconds)) * time.Millisecond }
 	for _, o := range s.Operations {
 		out.Operations[o.Operation] = Operation{
-			Requests: o.Requests, Transmissions: o.Transmissions, Timeouts: o.MajorTimeouts, Errors: o.Errors, Sent: o.BytesSent, Received: o.BytesReceived,
-			Queue: ms(o.CumulativeQueueMilliseconds), RTT: ms(o.CumulativeTotalResponseMilliseconds), Execute: ms(o.CumulativeTotalRequestMilliseconds),
+			Requests: o.Requests, Received: o.BytesReceived, Execute: ms(o.CumulativeTotalRequestMilliseconds),
 		}
-	}
-	for _, t := range s.Transport {
-		out.Transports = append(out.Transports, Transport{
-			Protocol: t.Protocol, Port: t.Port, Connects: t.Connect, Sends: t.Sends, Receives: t.Receives, BadXIDs: t.BadTransactionIDs,
-			InFlight: t.CumulativeActiveRequests, Backlog: t.CumulativeBacklog, Sending: t.CumulativeSendingQueue, Pending: t.CumulativePendingQueue, MostSlots: t.MaximumRPCSlotsUsed,
-		})
 	}
 	return out
 }
@@ -134,14 +111,34 @@ func mount(m *procfs.Mount, s *procfs.MountStatsNFS) Mount {
 // mostMilliseconds is as many as a Duration has room for: 292 years.
 const mostMilliseconds = uint64(1<<63-1) / uint64(time.Millisecond)
 
-// Names are the operations that were ever asked for, in order.
-func (m *Mount) Names() []string {
-	var names []string
-	for name, o := range m.Operations {
-		if o.Requests > 0 {
-			names = append(names, name)
-		}
+// Activity is what a mount's requests of one kind did between two looks.
+type Activity struct {
+	Requests uint64
+	Rate     float64       // a second
+	Received float64       // bytes of an answer, with headers
+	Execute  time.Duration // of a request on average, until the client was done with its answer
+
+	// Open is how many there were at once on average, by Little's law (J. D. C. Little,
+	// Operations Research 9, 1961).
+	Open float64
+}
+
+// ErrMountedAnew says that counters began again between two looks.
+var ErrMountedAnew = errors.New("it was mounted anew in between")
+
+// Between says what a mount's requests of a kind did from one look to a later one.
+func Between(before, after Mount, operation string, took time.Duration) (a Activity, err error) {
+	was, is := before.Operations[operation], after.Operations[operation]
+	if after.Age < before.Age || after.Device != before.Device || is.Requests < was.Requests || is.Received < was.Received || is.Execute < was.Execute || after.Read < before.Read {
+		return a, fmt.Errorf("%s: %w", after.Point, ErrMountedAnew)
 	}
-	slices.Sort(names)
-	return names
+	n := is.Requests - was.Requests
+	if n == 0 || took <= 0 {
+		return a, nil
+	}
+	each, spent := float64(n), is.Execute-was.Execute
+	return Activity{
+		Requests: n, Rate: each / took.Seconds(), Received: float64(is.Received-was.Received) / each,
+		Execute: time.Duration(float64(spent) / each), Open: float64(spent) / float64(took),
+	}, nil
 }

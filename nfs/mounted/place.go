@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -25,9 +26,6 @@ type Place struct {
 	Server    netip.AddrPort // of NFS
 	ReadAhead *unit.Size     // read_ahead_kb of the mount's device; nil: not known
 }
-
-// usualPort is that of NFS (RFC 8881, section 2.9.2).
-const usualPort = 2049
 
 // fewestBytes of a file that is measured: less says nothing of reading.
 const fewestBytes = 1 << 20
@@ -111,7 +109,7 @@ func (p *Place) server() (netip.AddrPort, error) {
 		if err != nil {
 			return netip.AddrPort{}, fmt.Errorf("the server's address: %w", err)
 		}
-		port := uint64(usualPort)
+		port := uint64(nfs.UsualPort)
 		if s := cmp.Or(m.SuperOptions["port"], p.Options["port"]); s != "" && s != "0" {
 			if port, err = strconv.ParseUint(s, 10, 16); err != nil {
 				return netip.AddrPort{}, fmt.Errorf("the server's port: %w", err)

@@ -24,9 +24,6 @@ type Load struct {
 	Random bool // at offsets by chance, each request past this host's memory; else in order, through it
 }
 
-// page is what Linux asks for at once where it does not read ahead, in bytes.
-const page = 4 << 10
-
 // subject measures what programs that read through a mount come to.
 type subject struct {
 	*Place
@@ -36,7 +33,7 @@ type subject struct {
 // Measure says what readers at once come to, each of them one program.
 func Measure(ctx context.Context, p *Place, load Load, readers int, watch limit.Watcher) (*limit.Evidence, error) {
 	s := &subject{p, load}
-	e := &limit.Evidence{Connections: len(p.Transports), Depth: readers, Size: unit.Size(s.request())}
+	e := &limit.Evidence{Connections: p.Connections, Depth: readers, Size: unit.Size(s.request())}
 	if !load.Random {
 		e.ReadAhead = p.ReadAhead
 	}
@@ -48,14 +45,15 @@ func Measure(ctx context.Context, p *Place, load Load, readers int, watch limit.
 
 // request is what the client asks the server for at once, in bytes.
 func (s *subject) request() int {
-	size := s.load.Size
-	if !s.load.Random && s.ReadAhead != nil {
-		size = max(page, int(*s.ReadAhead))
-	}
+	l := nfs.Load{Size: s.load.Size}
 	if s.ReadSize > 0 {
-		size = min(size, s.ReadSize)
+		l.Size = min(l.Size, s.ReadSize)
 	}
-	return size
+	if !s.load.Random && s.ReadAhead != nil {
+		l.Size = cmp.Or(s.ReadSize, l.Size)
+		l.ReadsAhead(*s.ReadAhead)
+	}
+	return l.Size
 }
 
 // Grant is what the mount's session has; readers are not requests where the client reads ahead.
@@ -203,25 +201,25 @@ func (r *reader) rewind(f *os.File) error {
 
 // figures are what the mount's counts and its sockets come to.
 func figures(before, after Mount, took time.Duration, sockets []flow.Socket) (l limit.Look, err error) {
-	p, err := Between(before, after, took)
+	a, err := Between(before, after, "READ", took)
 	if err != nil {
 		return l, err
 	}
-	for _, a := range p.Operations {
-		if a.Name != "READ" && a.Name != "READ_PLUS" {
-			continue
+	if a.Requests == 0 { // version 4.2 may have it
+		if a, err = Between(before, after, "READ_PLUS", took); err != nil {
+			return l, err
 		}
-		l.IOPS, l.Mean, l.InFlight = a.Rate, a.Execute, a.Open
-		l.Wire, l.Size = a.Received, unit.Size(float64(after.Read-before.Read)/float64(a.Requests))
-		break // of both, the one that took more time
 	}
-	if l.IOPS == 0 {
+	if a.Requests == 0 {
 		return l, fmt.Errorf("%s: no read was answered within %v", after.Point, took.Round(time.Millisecond))
+	}
+	l = limit.Look{
+		IOPS: a.Rate, Mean: a.Execute, InFlight: a.Open, Wire: a.Received, Size: unit.Size(float64(after.Read-before.Read) / float64(a.Requests)),
 	}
 	// The kernel does not say which of a host's connections to a server are a mount's (the ports
 	// in its counts are 0 mostly): they are those that have received most.
 	slices.SortFunc(sockets, func(a, b flow.Socket) int { return cmp.Compare(b.TCP.BytesReceived, a.TCP.BytesReceived) })
-	for _, c := range sockets[:min(len(sockets), len(after.Transports))] {
+	for _, c := range sockets[:min(len(sockets), after.Connections)] {
 		l.Window += unit.Size(c.TCP.ReceiveWindow())
 		if rtt := time.Duration(c.TCP.MinRTT) * time.Microsecond; l.RTT == 0 || rtt < l.RTT {
 			l.RTT = rtt
