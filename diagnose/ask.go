@@ -92,7 +92,10 @@ func (v *view) askStreams(verdict *Finding) *Trial {
 	// BBR gets far more, and yet not what the path can carry: that is neither
 	// loss at random nor, without more evidence, a bucket.
 	between := bbr != nil && bbr.networkHeld() && v.short(bbr.goodput) && bbr.goodput > pacedMore*v.goodput
-	if !v.inDoubt(verdict) || bbr != nil && verdict.Cause != Unknown && !between {
+	// One BBR transfer may get little because its host was busy. A bucket is seen
+	// twice: no burst passes it, or several connections get no more than one.
+	once := verdict.Cause == Policer && v.burstLoss() <= notableBurst
+	if !v.inDoubt(verdict) || bbr != nil && verdict.Cause != Unknown && !between && !once {
 		return nil
 	}
 	limit, _ := v.pathLimit()
