@@ -193,7 +193,7 @@ func (r *Result) cause(setting Setting) Verdict {
 // remains says what holds requests back where the climb ended, by laws. Where nothing was
 // kept, it is the verdict, unless it is a setting that was raised in vain.
 func (r *Result) remains(found []limit.Finding) {
-	if len(found) == 0 {
+	if len(found) == 0 || found[0].Cause == diagnose.Unknown {
 		return
 	}
 	f := found[0]

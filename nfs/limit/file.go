@@ -71,6 +71,7 @@ func (f *file) look(ctx context.Context, connections, depth int, again bool) (l 
 		return l, fmt.Errorf("no request was answered within %v", load.Duration)
 	}
 	l.IOPS, l.Mean = got.Rate(), time.Duration(got.Latency.Mean()*float64(time.Microsecond))
+	l.Median = time.Duration(got.Latency.ValueAtQuantile(50)) * time.Microsecond
 	for _, c := range got.Connections {
 		l.Wire += float64(c.Wire) / float64(got.Requests)
 	}

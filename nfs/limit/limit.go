@@ -5,6 +5,7 @@
 package limit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -18,6 +19,10 @@ type Look struct {
 	IOPS float64       `json:"iops"`
 	Mean time.Duration `json:"mean_ns"` // from a request to its whole answer
 
+	// Median is what half of the requests took at most; 0: not known. One stall of a busy host
+	// delays all that are in flight, and only one call beside them: medians feel it alike.
+	Median time.Duration `json:"median_ns,omitempty"`
+
 	// Of a client that makes requests of its own for those of a program; 0: it makes those asked for.
 	Size     unit.Size `json:"size_bytes,omitempty"` // of each
 	InFlight float64   `json:"in_flight,omitempty"`  // on average
@@ -27,7 +32,10 @@ type Look struct {
 	Wire   float64       `json:"wire_bytes,omitempty"`   // that TCP moved for a request, in the larger direction; 0: not known
 }
 
-// Beside is what was measured over connections of its own, one call at a time.
+// typical is what a request took that met no stall.
+func (l Look) typical() time.Duration { return cmp.Or(l.Median, l.Mean) }
+
+// Beside is what was measured over connections of its own, one call at a time: medians.
 type Beside struct {
 	Handshake time.Duration `json:"handshake_ns"` // of TCP: the network alone; 0: not known
 	Null      time.Duration `json:"null_ns"`      // a call that does nothing: the network, and a thread of the server
@@ -41,6 +49,8 @@ type Evidence struct {
 	Size        unit.Size `json:"size_bytes"`         // of each request; 0: they move no data
 	Path        unit.Rate `json:"path_bps,omitempty"` // payload that the path carries; 0: not known
 
+	Threads int `json:"server_threads,omitempty"` // as the far end on the server reported it; 0: not known
+
 	// ReadAhead is how many bytes the client reads ahead of a program that reads in order, so
 	// that two such stretches are in flight ([nfs.Load.ReadsAhead]); nil: requests do not go by that.
 	ReadAhead *unit.Size `json:"read_ahead_bytes,omitempty"`
@@ -53,7 +63,12 @@ type Evidence struct {
 
 	More       Look   `json:"more"` // with twice as many in flight; its IOPS is 0 where that was not measured
 	MoreLoaded Beside `json:"more_loaded"`
+
+	asked int // requests in flight that a prediction is for, where Now is More; 0: Depth
 }
+
+// wanted is how many requests in flight a prediction is for.
+func (e *Evidence) wanted() int { return cmp.Or(e.asked, e.Depth) }
 
 // Finding is a limit.
 type Finding struct {
@@ -88,8 +103,20 @@ const readers = 64
 const reached = 0.85
 
 // Diagnose gives the limits, the one that holds first. There is always one: requests go as
-// fast as something lets them.
+// fast as something lets them. Where what was measured fits none, that is the finding.
 func Diagnose(e *Evidence) []Finding {
+	if found := limits(e); len(found) > 0 {
+		return found
+	}
+	return []Finding{{
+		Cause: diagnose.Unknown,
+		Says: fmt.Sprintf("Requests take %s, alone %s, and a call that does nothing %s beside them: that fits no limit.",
+			unit.Milliseconds(e.Now.typical()), unit.Milliseconds(e.Alone.typical()), unit.Milliseconds(e.Loaded.Null)),
+		Action: "measure again when neither host is busy with something else",
+	}}
+}
+
+func limits(e *Evidence) []Finding {
 	found, flight := ceilings(e), inFlight(e)
 	if len(found) > 0 {
 		return append(found, waiting(e)...)
@@ -99,7 +126,7 @@ func Diagnose(e *Evidence) []Finding {
 	}
 	at := *e
 	if e.More.IOPS > 0 { // there it shows what they wait for
-		at.Now, at.Loaded, at.Depth = e.More, e.MoreLoaded, 2*e.Depth
+		at.Now, at.Loaded, at.Depth, at.asked = e.More, e.MoreLoaded, 2*e.Depth, e.Depth
 	}
 	next, waits := ceilings(&at), waiting(&at)
 	switch {
@@ -158,7 +185,7 @@ func window(e *Evidence) (f Finding, ok bool) {
 		return f, false
 	}
 	f = Finding{
-		Cause: Window, Share: e.Now.IOPS / most, Predicted: e.ceiling(float64(e.Depth) / e.Idle.Null.Seconds()),
+		Cause: Window, Share: e.Now.IOPS / most, Predicted: e.ceiling(float64(e.wanted()) / e.Idle.Null.Seconds()),
 		Says:   fmt.Sprintf("The windows let %v through in each round trip of %s, which makes %.0f requests of %v a second.", e.Now.Window, unit.Milliseconds(rtt), most, e.Size),
 		Action: "let the windows grow (fullbore tune), or use more connections",
 	}
@@ -185,16 +212,20 @@ func path(e *Evidence) (f Finding, ok bool) {
 // inFlight is Little's law (J. D. C. Little, Operations Research 9, 1961): where no request
 // waits for another, so many in flight make that many in the time that one takes alone.
 func inFlight(e *Evidence) []Finding {
-	if e.Alone.Mean <= 0 {
+	each := e.Alone.Mean
+	if e.Depth == 1 { // nobody is beside it: what was measured alone is the same at another time
+		each = e.Now.Mean
+	}
+	if each <= 0 {
 		return nil
 	}
-	most := float64(e.Depth) / e.Alone.Mean.Seconds()
+	most := float64(e.Depth) / each.Seconds()
 	if e.Now.IOPS < reached*most {
 		return nil
 	}
 	f := Finding{
 		Cause: Slots, Share: e.Now.IOPS / most, Predicted: e.ceiling(min(2*e.Now.IOPS, e.windows())),
-		Says:   fmt.Sprintf("%s in flight, each of which takes %s also alone, make %.0f a second. None waits for another.", unit.Count(e.Depth, "request"), unit.Milliseconds(e.Alone.Mean), most),
+		Says:   fmt.Sprintf("%s in flight, each of which takes %s also alone, make %.0f a second. None waits for another.", unit.Count(e.Depth, "request"), unit.Milliseconds(each), most),
 		Action: "have more requests in flight: more readers, more read ahead, more slots",
 	}
 	switch {
@@ -204,7 +235,7 @@ func inFlight(e *Evidence) []Finding {
 		f.Cause = OneReader
 		f.Predicted = e.ceiling(min(readers*e.Now.IOPS, e.windows()))
 		f.Says = fmt.Sprintf("Who waits for each answer before asking again gets one each %s: %.0f a second. No setting helps; %d readers will read up to %.0f.",
-			unit.Milliseconds(e.Alone.Mean), most, readers, f.Predicted)
+			unit.Milliseconds(each), most, readers, f.Predicted)
 		f.Action = "read in more than one place at once"
 	case e.Depth == e.Slots:
 		f.Says += fmt.Sprintf(" The server grants no more than %d.", e.Slots)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -44,7 +45,54 @@ func draw(seed uint64) world {
 			w.slots = w.depth / pick(2, 4)
 		}
 	}
+	w.known = seed%2 == 1
 	return w
+}
+
+// A thread that waits for the disk is the disk's, unless all threads are known to be at work
+// while the disk reads as fast as for one: then more of them get more out of it.
+func TestThreadsBeforeDisk(t *testing.T) {
+	one := world{rtt: time.Millisecond, link: 10 * unit.Gbps, window: 1 << 20, connections: 1, depth: 16, size: 4 << 10, work: 10 * time.Microsecond, disk: 5 * time.Millisecond, ahead: -1, seed: 1}
+	for _, test := range []struct {
+		name              string
+		threads, spindles int
+		known             bool
+		want              string
+	}{
+		{"two threads, a disk that reads many blocks at once", 2, 16, true, Threads},
+		{"the same, and nobody says how many threads there are", 2, 16, false, Disk},
+		{"eight threads, a disk that reads one block at a time", 8, 1, true, Disk},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := one
+			w.threads, w.spindles, w.known = test.threads, test.spindles, test.known
+			e := w.evidence()
+			found := Diagnose(e)
+			if len(found) == 0 || found[0].Cause != test.want {
+				t.Fatalf("want %s: %+v\n%+v", test.want, found, *e)
+			}
+			if more := w; test.want == Threads {
+				more.threads *= 16
+				if came := more.run(w.depth, 1, many, false).look().IOPS; math.Abs(math.Log(found[0].Predicted/came)) > 0.2 {
+					t.Errorf("%.0f predicted, with more threads %.0f", found[0].Predicted, came)
+				}
+			}
+		})
+	}
+}
+
+// One request in flight waits for no other, also where the host was slower than a moment
+// before; and what fits no limit is said to be so.
+func TestNothingWaits(t *testing.T) {
+	const ms = time.Millisecond
+	e := &Evidence{Connections: 1, Depth: 1, Size: 4096, Idle: Beside{10 * ms, 10 * ms}, Again: Look{IOPS: 100, Mean: 10 * ms}, Alone: Look{IOPS: 100, Mean: 10 * ms}, Now: Look{IOPS: 70, Mean: 14 * ms}, Loaded: Beside{10 * ms, 10 * ms}}
+	if f := Diagnose(e)[0]; f.Cause != OneReader {
+		t.Errorf("%+v", f)
+	}
+	e.Depth, e.Now.Median, e.More = 8, 10*ms, Look{IOPS: 70, Mean: 200 * ms, Median: 10 * ms}
+	if f := Diagnose(e); f[0].Cause != diagnose.Unknown || len(f) != 1 {
+		t.Errorf("%+v", f)
+	}
 }
 
 // In worlds that are drawn, lifting the limit that is named makes requests faster, by half

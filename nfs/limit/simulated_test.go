@@ -24,6 +24,7 @@ type world struct {
 	spindles    int           // blocks that the disk reads at once
 	ahead       int           // bytes that the client reads ahead of the one program, which reads in order; -1: programs ask by themselves
 	slots       int           // that the server grants; 0: it does not limit them
+	known       bool          // the number of threads, to a diagnosis
 	seed        uint64
 }
 
@@ -242,6 +243,7 @@ func (s *simulation) look() (l Look) {
 	}
 	n := len(s.done) - half
 	l.Mean = sum / time.Duration(n)
+	l.Median = median(slices.Clone(s.done[half:]))
 	l.IOPS = float64(n) / (s.doneAt[len(s.doneAt)-1] - s.doneAt[half-1]).Seconds()
 	l.RTT, l.Window = s.rtt, unit.Size(s.window*len(s.streams))
 	return l
@@ -277,6 +279,9 @@ func (w world) evidence() *Evidence {
 	if w.ahead >= 0 {
 		ahead := unit.Size(w.ahead)
 		e.ReadAhead = &ahead
+	}
+	if w.known {
+		e.Threads = w.threads
 	}
 	if w.slots > 0 && w.slots < 2*depth { // as many are granted; twice as many cannot be tried
 		e.Slots = w.slots

@@ -13,11 +13,12 @@ import (
 // a handshake meets the queues of the path, a call that does nothing also that for the
 // server's threads, and what remains is behind them, or is that of the own connections.
 func waiting(e *Evidence) []Finding {
-	extra := e.Now.Mean - e.Alone.Mean
-	if extra <= 0 || e.Now.Mean <= 0 {
+	now, alone := e.Now.typical(), e.Alone.typical()
+	extra := now - alone
+	if extra <= 0 || now <= 0 {
 		return nil
 	}
-	share := func(d time.Duration) float64 { return min(1, max(0, float64(d)/float64(e.Now.Mean))) }
+	share := func(d time.Duration) float64 { return min(1, max(0, float64(d)/float64(now))) }
 	network := time.Duration(0)
 	if e.Idle.Handshake > 0 && e.Loaded.Handshake > 0 {
 		network = max(0, e.Loaded.Handshake-e.Idle.Handshake)
@@ -47,14 +48,21 @@ func waiting(e *Evidence) []Finding {
 const little = 0.1
 
 // threadsWait is the wait for a thread of the server. Threads that are held by the disk are
-// the disk's.
+// the disk's, unless it is known how many there are, and that the disk reads for all of them as
+// fast as for one.
 func threadsWait(e *Evidence, share float64) Finding {
 	f := Finding{
 		Cause: Threads, Share: share, Predicted: e.ceiling(min(2*e.Now.IOPS, e.windows())),
 		Says:   fmt.Sprintf("Requests wait for a thread of the server: a call that does nothing takes %s beside them, and %s without.", unit.Milliseconds(e.Loaded.Null), unit.Milliseconds(e.Idle.Null)),
 		Action: "give the server more threads",
 	}
-	if disk, memory := e.Alone.Mean-e.Again.Mean, e.Again.Mean-e.Idle.Handshake; e.Idle.Handshake > 0 && disk > memory && float64(disk) > noise*float64(e.Again.Mean) {
+	disk, memory := e.Alone.Mean-e.Again.Mean, e.Again.Mean-e.Idle.Handshake
+	switch {
+	case e.Idle.Handshake == 0 || disk <= memory || float64(disk) <= noise*float64(e.Again.Mean):
+	case e.Threads > 0 && e.Now.IOPS*disk.Seconds() >= reached*float64(e.Threads):
+		f.Predicted = e.ceiling(min(float64(e.wanted())/e.Alone.Mean.Seconds(), e.windows()))
+		f.Says += fmt.Sprintf(" It has %s, and its disk reads for all of them as fast as for one: %s a block (Little's law).", unit.Count(e.Threads, "thread"), unit.Milliseconds(disk))
+	default:
 		f.Cause, f.Predicted = Disk, 0
 		f.Says += fmt.Sprintf(" Its threads wait for the disk: of what they do for a block, that takes %s.", unit.Milliseconds(disk))
 		f.Action = "a faster disk, or more memory at the server; more threads only if its disk reads more blocks at once"
@@ -79,7 +87,7 @@ func beyond(e *Evidence, share float64) Finding {
 	return Finding{
 		Cause: Connections, Share: share, Predicted: 2 * e.Now.IOPS,
 		Says: fmt.Sprintf("Requests wait for each other in their own %s: alone they take %s, beside others %s, and a call over another connection does not wait.",
-			unit.Count(e.Connections, "connection"), unit.Milliseconds(e.Alone.Mean), unit.Milliseconds(e.Now.Mean)),
+			unit.Count(e.Connections, "connection"), unit.Milliseconds(e.Alone.typical()), unit.Milliseconds(e.Now.typical())),
 		Action: "use more connections (nconnect)",
 	}
 }
