@@ -13,7 +13,7 @@ import (
 func TestDistributionIsOfAllRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		took := rapid.SliceOfN(rapid.Int64Range(1, int64(time.Minute/time.Microsecond)), 1, 300).Draw(t, "µs")
-		h := newLatency()
+		h := NewLatency()
 		for _, us := range took {
 			if err := h.RecordValue(us); err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestRatesOverTimeAddUp(t *testing.T) {
 	if len(rates) != 3 || math.Abs(requests-3100) > 1e-6 || math.Abs(rates[0].Goodput-80_000) > 1e-6 || rates[1].IOPS < 1999 || rates[2].IOPS != 0 {
 		t.Errorf("%v requests, %+v", requests, rates)
 	}
-	if distribution(newLatency()) != nil || stretches(nil) != nil {
+	if distribution(NewLatency()) != nil || stretches(nil) != nil {
 		t.Error("of nothing there is something")
 	}
 }

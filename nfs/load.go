@@ -42,7 +42,8 @@ const InOrderFrom = 64 << 10
 // 1 µs to a minute.
 type Latency = hdrhistogram.Histogram
 
-func newLatency() *Latency {
+// NewLatency is an empty one.
+func NewLatency() *Latency {
 	const least, most, digits = 1, int64(time.Minute / time.Microsecond), 3
 	return hdrhistogram.New(least, most, digits) // in µs
 }
@@ -134,7 +135,7 @@ func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Dura
 	parts := make([]*part, len(m.conns))
 	var done sync.WaitGroup
 	for i, c := range m.conns {
-		p := &part{run: r, number: i, latency: newLatency(), chance: rand.New(rand.NewPCG(load.Seed, uint64(i)))}
+		p := &part{run: r, number: i, latency: NewLatency(), chance: rand.New(rand.NewPCG(load.Seed, uint64(i)))}
 		slots := (load.Depth - i + len(m.conns) - 1) / len(m.conns)
 		p.flights = make([]Request, slots)
 		parts[i] = p
@@ -240,7 +241,7 @@ func (r *run) report(ended <-chan struct{}, watch func(time.Duration, int64, int
 }
 
 func (r *run) figures(parts []*part) *Figures {
-	f := &Figures{Elapsed: r.Duration, Latency: newLatency(), Each: r.each}
+	f := &Figures{Elapsed: r.Duration, Latency: NewLatency(), Each: r.each}
 	if r.cpu[1] > 0 {
 		f.CPU = r.cpu[1] - r.cpu[0]
 	}

@@ -94,8 +94,8 @@ func nfsServer(m *maker, h *host.Facts) *idea {
 	}
 	usual, _ := t.Default(h.Version)
 	want := max(2*number(usual, 0), m.underWay(), int64(m.Connections))
-	if h.Memory > 0 { // each thread holds a request
-		want = min(want, h.Memory/32/int64(largestRequest))
+	if h.Memory > 0 {
+		want = min(want, MostThreads(h.Memory))
 	}
 	i := &idea{answers: answeredByNFS, limit: unlimited, after: unlimited}
 	i.Idea = "let the server of NFS serve more requests at once"
@@ -103,6 +103,10 @@ func nfsServer(m *maker, h *host.Facts) *idea {
 	i.Changes = m.change(h, name, fmt.Sprint(min(doubled(present, want), t.Max)), "a request waits while all threads are at work; the number is doubled from where it is for as long as that helps")
 	return i
 }
+
+// MostThreads is how many threads a server of NFS with so many bytes of memory may have: each
+// holds a request, and requests one byte in 32 of the memory.
+func MostThreads(memory int64) int64 { return memory / 32 / int64(largestRequest) }
 
 // underWay is how many of the largest requests fill the path twice over.
 func (m *maker) underWay() int64 {

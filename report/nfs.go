@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/fullbore/fullbore/diagnose"
@@ -173,6 +174,16 @@ func NFSTune(w io.Writer, r *climb.Result) {
 	outcomes("put back", r.PutBack)
 	for i, a := range r.Advice {
 		s.entry(first(i, "advice"), a)
+	}
+	if r.Diff != "" {
+		_, _ = fmt.Fprintln(w)
+	}
+	for line := range strings.Lines(r.Diff) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t") // patch needs its tabs
+		for i := range fields {
+			fields[i] = printable.Line(fields[i])
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(fields, "\t"))
 	}
 }
 

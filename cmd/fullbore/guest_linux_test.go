@@ -17,21 +17,26 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// guestHost is a host in a guest: network and mount namespaces of its own, with its own /etc.
+// guestHost is a host in a guest: namespaces of its own, with its own /etc.
 type guestHost struct {
 	t       *testing.T
 	address string
 	pid     string // of the process that keeps the namespaces
 }
 
-// guestPath makes two hosts, joined by a veth pair whose ends send through netem.
-func guestPath(t *testing.T, netem string) (a, b *guestHost) {
+// guestPath makes two hosts, joined by a veth pair whose ends send through netem. One of them has
+// the guest's first network namespace: what is the whole machine's is seen, and set, only there.
+func guestPath(t *testing.T, netem, first string) (a, b *guestHost) {
 	t.Helper()
 	guestRun(t, "ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b")
 	for i, name := range []string{"a", "b"} {
 		h := &guestHost{t: t, address: fmt.Sprintf("198.18.0.%d", i+1)}
-		keeper := exec.Command("unshare", "-m", "-n", "-u", "sh", "-c", `
-hostname `+name+` && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /etc && mkdir -p /etc/sysctl.d && mount -t tmpfs tmpfs /run && echo up && exec sleep 100000`)
+		network, sys := []string{"-n"}, "mount -t sysfs sysfs /sys"
+		if name == first {
+			network, sys = nil, "true" // it is there
+		}
+		keeper := exec.Command("unshare", append(network, "-m", "-u", "sh", "-c", `
+hostname `+name+` && `+sys+` && mount -t tmpfs tmpfs /etc && mkdir -p /etc/sysctl.d && mount -t tmpfs tmpfs /run && echo up && exec sleep 100000`)...)
 		up, err := keeper.StdoutPipe()
 		if err == nil {
 			err = keeper.Start()
@@ -123,7 +128,7 @@ func TestGuestTune(t *testing.T) {
 	if !guest.Run(t, guest.Machine{Modules: []string{"veth", "sch_netem", "tun"}, Programs: []string{"ip", "tc"}}) {
 		return
 	}
-	a, b := guestPath(t, "rate 100mbit delay 30ms limit 2000")
+	a, b := guestPath(t, "rate 100mbit delay 30ms limit 2000", "")
 	const small = "4096 65536 65536"
 	for _, h := range []*guestHost{a, b} {
 		h.run("sysctl", "-w", "net.ipv4.tcp_rmem="+small)

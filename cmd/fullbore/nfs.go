@@ -12,7 +12,7 @@ import (
 // nfsCmd is what there is to do with NFS.
 type nfsCmd struct {
 	Diagnose nfsDiagnoseCmd `cmd:"" help:"Say what holds a file's requests back, with evidence; change nothing."`
-	Tune     nfsTuneCmd     `cmd:"" help:"Raise windows, connections and requests in flight until nothing more is gained; keep what helped."`
+	Tune     nfsTuneCmd     `cmd:"" help:"Raise windows, connections, requests in flight and server threads until nothing more is gained; keep what helped."`
 	Test     nfsTestCmd     `cmd:"" help:"Read or write a file of a server with many requests in flight, and report their rate and latency."`
 }
 
@@ -27,7 +27,7 @@ type nfsTestCmd struct {
 type nfsFile struct {
 	nfsRequests
 	recordFlags
-	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]; for 'diagnose' also a file of an NFS mount of this host."`
+	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]; for 'diagnose' and 'tune' also a file of an NFS mount of this host."`
 	Lab    string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
 	JSON   bool   `short:"J" help:"One JSON document instead of text."`
 }

@@ -6,14 +6,43 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
 	"github.com/fullbore/fullbore/nfs/mounted"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 )
 
 type nfsDiagnoseCmd struct {
 	nfsFile
+	farServer
+}
+
+// farServer is where the file's server can be asked and changed.
+type farServer struct {
+	Far   string `placeholder:"HOST" help:"Where 'fullbore serve' runs on the file's server ('tune': the file's host): how many threads it has is seen there only, and windows and threads are raised there."`
+	Token string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What that 'serve' printed: allows to read that host's facts and change its tunables."`
+}
+
+// threads asks the file's server how many threads it has, if it is named; 0: not known.
+func (s *farServer) threads(app *app) (int, error) {
+	if s.Far == "" {
+		return 0, nil
+	}
+	far, err := peer.Dial(app.ctx, s.Far, s.Token)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = far.Close() }()
+	facts, err := far.Facts(app.ctx)
+	if err != nil {
+		return 0, fmt.Errorf("--far %s: %w", s.Far, err)
+	}
+	if server := climb.ServerOf(facts); server != nil {
+		return server.Threads, nil
+	}
+	return 0, nil
 }
 
 // nfsDiagnosis is what 'nfs diagnose --json' prints (docs/json.md).
@@ -44,6 +73,10 @@ func (c *nfsDiagnoseCmd) Run(app *app) (err error) {
 		}
 		server = target.Host
 	}
+	threads, err := c.threads(app)
+	if err != nil {
+		return err
+	}
 	kept := c.keepFile(app, record.NFSDiagnose, server, load.Op)
 	var came record.Outcome
 	var document any
@@ -54,6 +87,7 @@ func (c *nfsDiagnoseCmd) Run(app *app) (err error) {
 	if err != nil {
 		return interruptedNFS(app, err, "not all was measured")
 	}
+	e.Threads = threads
 	found := limit.Diagnose(e)
 	d := &nfsDiagnosis{"fullbore/nfs-diagnose/1", c.Target, found[0], found, e}
 	came, document = d.outcome(), d

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -8,19 +9,17 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
-	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/nfs/mounted"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
-	"github.com/fullbore/fullbore/unit"
 )
 
 type nfsTuneCmd struct {
 	nfsFile
-	Far    string        `placeholder:"HOST" help:"Where 'fullbore serve' runs on the file's server, for windows that are too small (the file's host)."`
-	Token  string        `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What that 'serve' printed: allows to read that host's facts and change its tunables."`
+	farServer
 	Budget time.Duration `default:"3m" help:"Time to spend on requests at most."`
-	Apply  string        `enum:"none,live,persist" default:"live" help:"What becomes of windows that helped: none (prove it, then put them back), live (until the next boot), persist."`
+	Apply  string        `enum:"none,live,persist" default:"live" help:"What becomes of windows, server threads and a mount's read-ahead that helped: none (prove it, then put them back), live (until the next boot), persist (windows: for good)."`
 }
 
 // Each run of a climb: long enough for windows to open on any path that NFS is used over.
@@ -34,50 +33,74 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	load.Omit, load.Duration = climbOmit, climbMeasured
-	target, err := c.file(app, "tune")
-	if target == nil {
-		return err
+	var place *mounted.Place
+	var target *nfs.Target
+	var server string
+	if isPath(c.Target) {
+		if place, err = c.place(load); err != nil {
+			return err
+		}
+		server = place.Server.Addr().String()
+	} else {
+		load.Omit, load.Duration = climbOmit, climbMeasured
+		if target, err = c.file(app, "tune"); target == nil {
+			return err
+		}
+		server = target.Host
 	}
-	file := &climb.File{Target: *target, Load: load}
-	kept := c.keepFile(app, record.NFSTune, target.Host, load.Op)
+	kept := c.keepFile(app, record.NFSTune, server, load.Op)
 	var came record.Outcome
 	var document any
 	defer func() { kept.end(came, document, err) }() // people see the result first
 	watch := kept.watching(report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr)))
 	defer watch.End()
-	missing, done := c.meet(app, file, kept, watch)
+	hosts, missing, done := c.meet(app, server, load.Op, kept, watch)
 	defer done()
-	most, err := file.Most(app.ctx)
-	if err != nil {
-		return interruptedNFS(app, err, "nothing was changed")
+	var bench climb.Bench
+	options := climb.Options{Budget: c.Budget, Watcher: watch}
+	var mount *climb.Mount
+	if place != nil {
+		mount = &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
+		bench, options.Mounted = mount, true
+		options.Start, options.Most, options.InOrder, options.Limits = mount.Begin(), mount.Most(), mount.InOrder(), mount.Limits(watch)
+	} else {
+		file := &climb.File{Target: *target, Load: load, Hosts: hosts}
+		bench = file
+		options.Start, options.InOrder, options.Limits = file.Begin(c.Connections), file.InOrder(), file.Limits(watch)
+		if options.Most, err = file.Most(app.ctx); err != nil {
+			return interruptedNFS(app, err, "nothing was changed")
+		}
 	}
-	options := climb.Options{Start: climb.State{Connections: c.Connections, Depth: load.Depth}, Most: most, Budget: c.Budget, Watcher: watch, Limits: file.Limits(watch)}
-	if load.ReadAhead != nil {
-		options.InOrder = unit.Size(load.Size)
-		options.Most.Depth = min(most.Depth, max(load.Depth, limit.MostInOrder(options.InOrder)))
-	}
-	result, err := climb.Run(app.ctx, file, options)
-	if file.Hosts != nil {
-		keep := err == nil && c.Apply != "none" && result.Windows()
-		sets, ended := file.Hosts.End(app.ctx, keep, c.Apply == "persist")
+	result, err := climb.Run(app.ctx, bench, options)
+	if hosts != nil {
+		keep := err == nil && c.Apply != "none" && result.Hosts()
+		best := options.Start
+		if keep {
+			best = result.Best()
+		}
+		sets, ended := hosts.End(app.ctx, best, keep, c.Apply == "persist")
 		if ended != nil {
 			return &hinted{err: errors.Join(err, ended), hint: "run fullbore status on both hosts", code: exitFailed}
 		}
 		if err == nil {
-			result.Changed(file.Hosts, sets)
+			result.Changed(hosts, sets)
 		}
-		if keep {
-			came.Changes = changesOf(file.Hosts)
+		if keep && result.Windows() {
+			came.Changes = changesOf(hosts)
 		}
 	}
 	switch {
 	case errors.Is(err, climb.ErrBudget):
 		return &hinted{err: err, hint: "fullbore nfs tune --budget 3m", code: exitUsage}
+	case errors.Is(err, mounted.ErrShared):
+		return &hinted{err: err, hint: "fullbore nfs tune nfs://SERVER/EXPORT/FILE has connections of its own", code: exitFailed}
 	case err != nil:
 		return interruptedNFS(app, err, "both hosts are as they were")
-	case c.Apply == "none" && result.Windows():
-		result.Advice = append(result.Advice, "the larger windows are proven, and put back (--apply none)")
+	case c.Apply == "none" && result.Hosts():
+		result.Advise("what helped of the hosts is proven, and put back (--apply none)")
+	}
+	if mount != nil {
+		came.Changes = append(came.Changes, c.keepMount(app, mount, result)...)
 	}
 	result.Target = c.Target
 	result.Advice = append(result.Advice, missing...)
@@ -87,33 +110,32 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		return printJSON(app.stdout, result)
 	}
 	_, _ = fmt.Fprintln(app.stdout)
+	if place != nil {
+		report.NFSMounted(app.stdout, place)
+	}
 	report.NFSTune(app.stdout, result)
 	return nil
 }
 
-// meet plans for the windows of both hosts, if a far end runs on the file's server. Missing
-// says what is not tried without one.
-func (c *nfsTuneCmd) meet(app *app, file *climb.File, kept *keeper, watch report.Monitor) (missing []string, done func()) {
-	name := c.Far
-	if name == "" {
-		name = file.Target.Host
-	}
+// meet plans for the windows of both hosts, if a far end runs on the file's server; hosts is nil
+// if none does. Missing says what is not tried without one.
+func (c *nfsTuneCmd) meet(app *app, server string, op nfs.Op, kept *keeper, watch report.Monitor) (hosts *climb.Hosts, missing []string, done func()) {
 	changes, err := localChanges()
 	var far *peer.Client
 	if err == nil {
-		far, err = peer.Dial(app.ctx, name, c.Token)
+		far, err = peer.Dial(app.ctx, cmp.Or(c.Far, server), c.Token)
 	}
 	if err == nil {
 		direction := bulk.Reverse // data of reads come from the server
-		if file.Load.Op == nfs.Write {
+		if op == nfs.Write {
 			direction = bulk.Forward
 		}
-		file.Hosts, err = climb.Meet(app.ctx, kept.near, changes, kept.far(far), direction, watch)
+		hosts, err = climb.Meet(app.ctx, kept.near, changes, kept.far(far), direction, watch)
 	}
 	if err != nil {
-		missing = append(missing, fmt.Sprintf("windows were left as they are: %v; with fullbore serve --allow-changes on the file's server, and its token here, they are tried too", err))
+		missing = append(missing, fmt.Sprintf("windows and the server's threads were left as they are: %v; with fullbore serve --allow-changes on the file's server, and its token here, they are tried too", err))
 	}
-	return missing, func() {
+	return hosts, missing, func() {
 		kept.after(app.ctx, far)
 		if far != nil {
 			_ = far.Close()

@@ -1,6 +1,6 @@
 // Package climb raises what may hold a file's requests back, one setting after the other as
 // the article on NFS over 10 Gb/s did by hand: the windows of both hosts, the connections,
-// the requests in flight. It keeps what makes requests faster, by the same statistics as
+// the requests in flight, the server's threads. It keeps what makes requests faster, by the same statistics as
 // tuning, and proves the whole in runs of their own.
 package climb
 
@@ -21,6 +21,7 @@ type State struct {
 	Windows     bool // those that the path needs; else as they were found
 	Connections int
 	Depth       int // requests in flight, over all connections
+	Threads     int // of the server; 0: as they were found, whatever that is
 }
 
 // Reading is what one run came to.
@@ -46,7 +47,10 @@ const (
 	Windows     Setting = "windows"
 	Connections Setting = "connections"
 	Depth       Setting = "requests in flight"
+	Threads     Setting = "server threads"
 )
+
+var settings = []Setting{Windows, Connections, Depth, Threads}
 
 // Options of one climb.
 type Options struct {
@@ -58,6 +62,9 @@ type Options struct {
 	// InOrder is the size of the requests of a client that reads ahead of one program, so that
 	// their number is its read-ahead; 0: programs ask by themselves.
 	InOrder unit.Size
+	// Mounted says that the file is read through a mount of this host: who asks for the climb says
+	// how it gets what helped.
+	Mounted bool
 	// Limits says by laws what holds requests back in a state, the first one most, within
 	// LimitsTake; nil: nobody can.
 	Limits func(context.Context, State) ([]limit.Finding, error)
@@ -107,7 +114,7 @@ func Run(ctx context.Context, bench Bench, o Options) (*Result, error) {
 		return nil, fmt.Errorf("%w: %v; one try and its proof take %v", ErrBudget, o.Budget, need.Round(time.Second))
 	}
 	c := &climb{Options: o, bench: bench, points: map[State]*point{}, result: newResult()}
-	c.result.inOrder = o.InOrder
+	c.result.inOrder, c.result.mounted = o.InOrder, o.Mounted
 	start := c.point(o.Start)
 	c.Watcher.Phase("measure as it is now: " + o.Start.String())
 	if err := c.measure(ctx, start); err != nil {
@@ -133,12 +140,12 @@ func (c *climb) limits(ctx context.Context) {
 	switch {
 	case c.Limits == nil:
 	case c.left() < LimitsTake:
-		c.result.advise("what holds requests back now was not looked at: --budget was too small (fullbore nfs diagnose does it)")
+		c.result.Advise("what holds requests back now was not looked at: --budget was too small (fullbore nfs diagnose does it)")
 	default:
 		c.Watcher.Phase("look at what holds them back now")
 		found, err := c.Limits(ctx, c.result.to)
 		if err != nil {
-			c.result.advise("what holds requests back now could not be measured: %v", err)
+			c.result.Advise("what holds requests back now could not be measured: %v", err)
 			return
 		}
 		c.result.remains(found)
@@ -148,7 +155,7 @@ func (c *climb) limits(ctx context.Context) {
 // moves are what is raised: one setting after the other, in the article's order. Where none
 // of them brings anything, two limits may be equally low, and raising one shows nothing
 // until the other is raised too.
-var moves = [][]Setting{{Windows}, {Connections}, {Depth}, {Windows, Depth}, {Connections, Depth}}
+var moves = [][]Setting{{Windows}, {Connections}, {Depth}, {Threads}, {Windows, Depth}, {Connections, Depth}, {Threads, Depth}}
 
 // up makes one move after the other, each again until nothing more is gained, and begins
 // anew with each that helped: windows are of no use to a client that waits for each answer,
@@ -179,9 +186,9 @@ func (c *climb) up(ctx context.Context, best *point) (*point, error) {
 	return best, nil
 }
 
-// moved is a state with each of the settings raised; false: one cannot be.
-func (c *climb) moved(s State, settings []Setting) (State, bool) {
-	for _, setting := range slices.Backward(settings) { // connections need as many requests
+// moved is a state with each of a move's settings raised; false: one cannot be.
+func (c *climb) moved(s State, move []Setting) (State, bool) {
+	for _, setting := range slices.Backward(move) { // connections need as many requests
 		next, ok := c.raised(s, setting)
 		if !ok {
 			return s, false
@@ -208,18 +215,23 @@ func (c *climb) raised(s State, setting Setting) (State, bool) {
 			return s, false
 		}
 		s.Depth = min(2*s.Depth, c.Most.Depth)
+	case Threads:
+		if s.Threads == 0 || s.Threads >= c.Most.Threads {
+			return s, false
+		}
+		s.Threads = min(2*s.Threads, c.Most.Threads)
 	}
 	return s, true
 }
 
 // try measures a state against the best one so far, and gives it if it is better.
-func (c *climb) try(ctx context.Context, best, next *point, settings []Setting) (*point, error) {
+func (c *climb) try(ctx context.Context, best, next *point, move []Setting) (*point, error) {
 	if c.left() < c.proof()+2*c.bench.Takes() {
 		c.result.doubt = "not all was tried: --budget was too small"
-		c.result.advise("the budget ended before %s could be tried", next.State)
+		c.result.Advise("the budget ended before %s could be tried", next.State)
 		return nil, nil
 	}
-	c.Watcher.Phase(fmt.Sprintf("try %s: %s -> %s", named(settings), best.values(settings), next.values(settings)))
+	c.Watcher.Phase(fmt.Sprintf("try %s: %s -> %s", named(move), best.values(move), next.values(move)))
 	decision, failed, err := c.contest(ctx, best, next)
 	if err != nil {
 		return nil, err
@@ -238,11 +250,11 @@ func (c *climb) try(ctx context.Context, best, next *point, settings []Setting) 
 		says = "brings nothing: " + says
 	}
 	c.Watcher.Result(says)
-	c.result.step(settings, best, next, decision == stat.Better, says)
+	c.result.step(move, best, next, decision == stat.Better, says)
 	if decision != stat.Better {
 		return nil, nil
 	}
-	for _, s := range settings { // until it is known what is lost without it
+	for _, s := range move { // until it is known what is lost without it
 		c.result.worth(s, max(1, c.result.worths[s])*next.rate()/best.rate())
 	}
 	return next, nil
@@ -251,7 +263,7 @@ func (c *climb) try(ctx context.Context, best, next *point, settings []Setting) 
 // needed puts back what does not help any more, now that the rest is raised, and keeps
 // for the verdict what each setting is worth.
 func (c *climb) needed(ctx context.Context, start, best *point) (*point, error) {
-	for _, setting := range []Setting{Windows, Connections, Depth} {
+	for _, setting := range settings {
 		less := best.with(setting, start.State)
 		if less == best.State {
 			continue

@@ -22,6 +22,7 @@ type simulated struct {
 	window   float64 // bytes of each connection, as found; enough for all when raised
 	request  float64 // bytes
 	most     float64 // requests a second of the server
+	thread   float64 // requests a second of each of its threads, where they are counted
 	scatter  float64 // standard deviation of a run's logarithm
 	chance   *rand.Rand
 	fails    func(State) error
@@ -35,6 +36,9 @@ func (s *simulated) truth(at State) float64 {
 	limits := []float64{float64(at.Depth) / s.rtt.Seconds(), s.most}
 	if !at.Windows {
 		limits = append(limits, float64(at.Connections)*s.window/s.request/s.rtt.Seconds())
+	}
+	if at.Threads > 0 {
+		limits = append(limits, float64(at.Threads)*s.thread)
 	}
 	sum := 0.0 // two that are equally low are lower together, as queues have it
 	for _, l := range limits {
@@ -91,11 +95,16 @@ func TestClimb(t *testing.T) {
 		{"a reader that waits", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 64_000}, one, limit.OneReader, []Setting{Depth}},
 		{"the window", simulated{rtt: ms, window: 48 << 10, request: 1 << 20, most: 1200}, State{Connections: 1, Depth: 8}, limit.Window, []Setting{Windows}},
 		{"few in flight", simulated{rtt: 10 * ms, window: 48 << 20, request: 4 << 10, most: 50_000}, State{Connections: 1, Depth: 16}, limit.Slots, []Setting{Depth}},
+		{"few threads of the server", simulated{rtt: 5 * ms, window: 48 << 20, request: 4 << 10, most: 20_000, thread: 200}, State{Connections: 1, Depth: 64, Threads: 1}, limit.Threads, []Setting{Depth, Threads}},
+		{"a reader that waits, behind it the threads", simulated{rtt: 5 * ms, window: 48 << 20, request: 4 << 10, most: 5000, thread: 300}, State{Connections: 1, Depth: 1, Threads: 1}, limit.OneReader, []Setting{Depth, Threads}},
 		{"nothing", simulated{rtt: ms, window: 48 << 20, request: 4 << 10, most: 500}, one, diagnose.Healthy, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path, w, o := test.path, &steps{}, options(nil)
 			path.chance, path.scatter, o.Start, o.Watcher = seeded(1), 0.02, test.start, w
+			if o.Most.Threads = 64 * test.start.Threads; o.Most.Threads > 0 {
+				o.Budget *= 3
+			}
 			r, err := Run(t.Context(), &path, o)
 			if err != nil {
 				t.Fatal(err)
@@ -114,7 +123,7 @@ func TestClimb(t *testing.T) {
 			if gain := path.truth(r.to) / path.truth(r.from); math.Abs(math.Log(r.Gain/gain)) > 0.1 || r.GainCI95[0] > r.Gain || r.GainCI95[1] < r.Gain {
 				t.Errorf("x %.3g (%.3g), want x %.3g\n%s", r.Gain, r.GainCI95, gain, said)
 			}
-			if path.truth(r.to) < 0.9*path.truth(most) && r.to != test.start {
+			if path.truth(r.to) < 0.9*path.truth(o.Most) && r.to != test.start {
 				t.Errorf("it ends at %v with %.0f of %.0f\n%s", r.to, path.truth(r.to), path.truth(most), said)
 			}
 		})

@@ -15,8 +15,23 @@ import (
 // hosts' windows can be raised where Hosts is not nil.
 type File struct {
 	Target nfs.Target
-	Load   nfs.Load // its Depth is the climb's
+	Load   nfs.Load // its Depth is the one to begin with
 	Hosts  *Hosts
+}
+
+// Begin is the state as it was found.
+func (f *File) Begin(connections int) State {
+	now, _ := f.Hosts.counts()
+	return State{Connections: connections, Depth: f.Load.Depth, Threads: now}
+}
+
+// InOrder is the size of the requests of a client that reads ahead of one program, and 0 of
+// programs that ask by themselves.
+func (f *File) InOrder() unit.Size {
+	if f.Load.ReadAhead == nil {
+		return 0
+	}
+	return unit.Size(f.Load.Size)
 }
 
 // setUp is what opening a file takes at most on the paths that NFS is used over, beside its
@@ -29,7 +44,7 @@ func (f *File) Takes() time.Duration { return f.Load.Omit + f.Load.Duration + se
 // Measure opens the file as the state says, and runs the requests.
 func (f *File) Measure(ctx context.Context, s State) (r Reading, err error) {
 	if f.Hosts != nil {
-		if err := f.Hosts.Bring(ctx, s.Windows); err != nil {
+		if err := f.Hosts.Bring(ctx, s); err != nil {
 			return r, err
 		}
 	}
@@ -57,7 +72,7 @@ func (f *File) Measure(ctx context.Context, s State) (r Reading, err error) {
 func (f *File) Limits(watch Watcher) func(context.Context, State) ([]limit.Finding, error) {
 	return func(ctx context.Context, s State) ([]limit.Finding, error) {
 		if f.Hosts != nil {
-			if err := f.Hosts.Bring(ctx, s.Windows); err != nil {
+			if err := f.Hosts.Bring(ctx, s); err != nil {
 				return nil, err
 			}
 		}
@@ -81,11 +96,21 @@ func (f *File) Most(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	most := State{Windows: f.Hosts != nil && len(f.Hosts.Changes) > 0, Connections: mostConnections, Depth: nfs.MaxDepth}
+	most := f.Hosts.most()
+	most.Depth = nfs.MaxDepth
 	if m.Slots > 0 {
 		most.Depth = m.Slots
 	}
+	if size := f.InOrder(); size > 0 {
+		most.Depth = min(most.Depth, max(f.Load.Depth, limit.MostInOrder(size)))
+	}
 	return most, m.Close()
+}
+
+// most is what hosts allow; its Depth is the client's. A nil Hosts cannot be changed.
+func (h *Hosts) most() State {
+	_, threads := h.counts()
+	return State{Windows: h != nil && len(h.Changes) > 0, Connections: mostConnections, Threads: threads}
 }
 
 // mostConnections is what clients can have: Linux's nconnect ends there (nfs(5)).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -21,10 +22,11 @@ type Far interface {
 	Changes() change.Host
 }
 
-// Hosts are both ends, whose windows a climb may raise.
+// Hosts are both ends: a climb may raise their windows, and the threads of a server of NFS.
 type Hosts struct {
-	Changes []plan.Change // that the path needs and that may be made
+	Changes []plan.Change // for windows that the path needs, and that may be made
 	Others  []plan.Change // that may not be made from here
+	Server  *Server       // nil: it serves no NFS, or not with Linux's threads
 
 	ends map[plan.Role]*change.Held
 }
@@ -60,22 +62,37 @@ func Meet(ctx context.Context, facts examine.Near, near change.Host, far Far, d 
 	}
 	for _, step := range p.Steps {
 		for _, c := range step.Changes {
-			if may[c.Role] {
+			switch {
+			case aboutNFS.MatchString(c.Tunable): // the server's threads have their own rule, and mounts are in use
+			case may[c.Role]:
 				h.Changes = append(h.Changes, c)
-			} else {
+			default:
 				h.Others = append(h.Others, c)
 			}
+		}
+	}
+	found := map[plan.Role]*host.Facts{plan.Sender: sender, plan.Receiver: receiver}[there]
+	if h.Server = ServerOf(found); h.Server != nil {
+		h.Server.held = change.Held{Host: far.Changes(), Reason: "nfs tune", Within: confirmWithin}
+		if !may[there] {
+			h.Server.Most = 0
 		}
 	}
 	return h, nil
 }
 
-// Bring sets what the path needs on both hosts, or puts all of it back.
-func (h *Hosts) Bring(ctx context.Context, raised bool) error {
+// aboutNFS are the tunables of mounts, of servers, and of the modules that all mounts share.
+var aboutNFS = regexp.MustCompile(`^(nfs|nfsd|sunrpc|module\.(nfs|sunrpc))\.`)
+
+// Bring sets what a state has of both hosts, and puts back all else.
+func (h *Hosts) Bring(ctx context.Context, s State) error {
+	if err := h.Server.bring(ctx, s.Threads); err != nil {
+		return err
+	}
 	for role, held := range h.ends {
 		want := map[string]string{}
 		for _, c := range h.Changes {
-			if raised && c.Role == role {
+			if s.Windows && c.Role == role {
 				want[c.Tunable] = c.To
 			}
 		}
@@ -92,34 +109,39 @@ func (h *Hosts) Bring(ctx context.Context, raised bool) error {
 // revertWithin is how long one host has to put everything back.
 const revertWithin = 10 * time.Second
 
-// End closes both change sets: what the path needs stays if it is to be kept, until the next
-// boot or, with persist, for good; else all is put back. It gives what undoes the sets that
-// stay, and on which host.
-func (h *Hosts) End(ctx context.Context, keep, persist bool) (sets []string, err error) {
+// End closes the change sets: what a state needs stays if it is to be kept, until the next
+// boot or, with persist, windows for good; else all is put back. It gives what undoes the sets
+// that stay, and on which host.
+func (h *Hosts) End(ctx context.Context, s State, keep, persist bool) (sets []string, err error) {
 	var errs []error
 	if keep { // the last run may have been one without
-		if err := h.Bring(ctx, true); err != nil {
+		if err := h.Bring(ctx, s); err != nil {
 			errs, keep = append(errs, err), false
 		}
 	}
-	for _, role := range []plan.Role{plan.Sender, plan.Receiver} {
-		held := h.ends[role]
+	end := func(held *change.Held, host string, persist bool) {
 		if held.ID == "" {
-			continue
+			return
 		}
 		if keep && len(held.Live) > 0 {
-			if err := held.Host.Confirm(ctx, held.ID, persist); err == nil {
-				sets = append(sets, fmt.Sprintf("on %s: fullbore revert %s", h.name(role), held.ID))
-				continue
-			} else {
-				errs = append(errs, fmt.Errorf("keep change set %s: %w", held.ID, err))
+			err := held.Host.Confirm(ctx, held.ID, persist)
+			if err == nil {
+				sets = append(sets, fmt.Sprintf("on %s: fullbore revert %s", host, held.ID))
+				return
 			}
+			errs = append(errs, fmt.Errorf("keep change set %s: %w", held.ID, err))
 		}
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), revertWithin)
+		defer cancel()
 		if _, err := held.Host.Revert(within, held.ID); err != nil {
 			errs = append(errs, fmt.Errorf("revert change set %s: %w (it reverts by itself within %v)", held.ID, err, confirmWithin))
 		}
-		cancel()
+	}
+	for _, role := range []plan.Role{plan.Sender, plan.Receiver} {
+		end(h.ends[role], h.name(role), persist)
+	}
+	if h.Server != nil {
+		end(&h.Server.held, h.Server.Host, false)
 	}
 	return slices.Clip(sets), errors.Join(errs...)
 }

@@ -29,9 +29,11 @@ type Result struct {
 	Kept     []Outcome  `json:"kept"`
 	PutBack  []Outcome  `json:"put_back"`
 	Advice   []string   `json:"advice"`
+	Diff     string     `json:"diff,omitempty"` // for patch(1), of what mounts the file at boot
 
 	from, to State
 	inOrder  unit.Size           // as in Options
+	mounted  bool                // as in Options
 	worths   map[Setting]float64 // factor that is lost without it
 	doubt    string              // why it is not certain that nothing helps
 }
@@ -77,6 +79,12 @@ type Outcome struct {
 // Windows says whether larger windows are among what helped.
 func (r *Result) Windows() bool { return r.to.Windows && !r.from.Windows }
 
+// Hosts says whether something of the hosts is among what helped.
+func (r *Result) Hosts() bool { return r.Windows() || r.to.Threads != r.from.Threads }
+
+// Best is the state that was proven to be the fastest.
+func (r *Result) Best() State { return r.to }
+
 // Changed says what the windows needed of the hosts, the change sets that keep it, and what
 // could not be changed from here.
 func (r *Result) Changed(h *Hosts, sets []string) {
@@ -89,26 +97,42 @@ func (r *Result) Changed(h *Hosts, sets []string) {
 		}
 	}
 	for _, c := range h.Others {
-		r.advise("on %s, set %s to %s: %s", c.Host, c.Tunable, c.To, c.Why)
+		r.Advise("on %s, set %s to %s: %s", c.Host, c.Tunable, c.To, c.Why)
+	}
+	if r.to.Threads != r.from.Threads {
+		r.Advise("the server has %d threads until it is started again; for good: %s", r.to.Threads, keepThreads(r.to.Threads))
 	}
 	for _, undo := range sets {
-		r.advise("to undo, %s", undo)
+		r.Advise("to undo, %s", undo)
 	}
 }
 
 // mounts says how clients that mount the file get what helped.
 func (r *Result) mounts() {
+	if r.mounted {
+		r.readers()
+		return
+	}
 	if n := r.to.Connections; n > r.from.Connections {
-		r.advise("mount with nconnect=%d, and watch for hangs: not all servers take many connections of one client well", n)
+		r.Advise("mount with nconnect=%d, and watch for hangs: not all servers take many connections of one client well", n)
 	}
 	switch n := r.to.Depth; {
 	case n <= r.from.Depth:
-	case r.inOrder > 0:
-		r.advise("raise the mount's read-ahead: read_ahead_kb %d on its clients (nfsrahead sets it for each mount); nothing was changed for that", limit.ReadAheadOf(n, r.inOrder)/unit.KiB)
-	case r.from.Depth == 1:
-		r.advise("have %d requests in flight: no setting makes a program ask before it has the last answer, so let it read in %d places at once, or more programs; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n, n)
+	case r.inOrder == 0:
+		r.readers()
 	default:
-		r.advise("have %d requests in flight: so many readers, or reads ahead; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n)
+		r.Advise("raise the mount's read-ahead: read_ahead_kb %d on its clients (nfsrahead sets it for each mount); nothing was changed for that", limit.ReadAheadOf(n, r.inOrder)/unit.KiB)
+	}
+}
+
+// readers says who is to have more requests in flight, where that helped.
+func (r *Result) readers() {
+	switch n := r.to.Depth; {
+	case n <= r.from.Depth || r.inOrder > 0:
+	case r.from.Depth == 1:
+		r.Advise("have %d requests in flight: no setting makes a program ask before it has the last answer, so let it read in %d places at once, or more programs; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n, n)
+	default:
+		r.Advise("have %d requests in flight: so many readers, or reads ahead; a mount's slots must allow it (sunrpc.tcp_max_slot_table_entries, nfs.max_session_slots)", n)
 	}
 }
 
@@ -118,18 +142,19 @@ func newResult() *Result {
 	}
 }
 
-func (r *Result) advise(format string, args ...any) {
+// Advise adds what remains to be done by hand.
+func (r *Result) Advise(format string, args ...any) {
 	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
 }
 
-func (r *Result) step(settings []Setting, from, to *point, helps bool, says string) {
+func (r *Result) step(move []Setting, from, to *point, helps bool, says string) {
 	f := figureOf(to)
-	r.Steps = append(r.Steps, Step{named(settings), from.values(settings), to.values(settings), f.IOPS, f.Goodput, from.rates(), f.Runs, helps, says})
+	r.Steps = append(r.Steps, Step{named(move), from.values(move), to.values(move), f.IOPS, f.Goodput, from.rates(), f.Runs, helps, says})
 }
 
-func named(settings []Setting) string {
+func named(move []Setting) string {
 	var names []string
-	for _, s := range settings {
+	for _, s := range move {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, " and ")
@@ -143,7 +168,7 @@ func (r *Result) unneeded(setting Setting, start, best *point) {
 
 func (r *Result) unproven(from, to State, says string) {
 	r.doubt = "what seemed to is not proven: " + says
-	for _, setting := range []Setting{Windows, Connections, Depth} {
+	for _, setting := range settings {
 		if from.value(setting) != to.value(setting) {
 			r.PutBack = append(r.PutBack, Outcome{string(setting), from.value(setting), to.value(setting), "not proven: " + says})
 		}
@@ -152,12 +177,12 @@ func (r *Result) unproven(from, to State, says string) {
 
 // conclude says what is kept, and what limited most: the setting without which most is lost.
 func (r *Result) conclude() {
-	r.Verdict = Verdict{diagnose.Healthy, "Neither larger windows, nor more connections, nor more requests in flight make it faster."}
+	r.Verdict = Verdict{diagnose.Healthy, r.nothing()}
 	if r.doubt != "" {
 		r.Verdict = Verdict{diagnose.Unknown, "Nothing was shown to make it faster, but " + r.doubt + "."}
 	}
 	most := 1.0
-	for _, setting := range []Setting{Windows, Connections, Depth} {
+	for _, setting := range settings {
 		from, to := r.from.value(setting), r.to.value(setting)
 		if from == to {
 			continue
@@ -174,16 +199,26 @@ func (r *Result) conclude() {
 	r.mounts()
 }
 
+// nothing says what was raised in vain.
+func (r *Result) nothing() string {
+	if r.from.Threads > 0 {
+		return "Neither larger windows, nor more connections, nor more requests in flight, nor more threads of the server make it faster."
+	}
+	return "Neither larger windows, nor more connections, nor more requests in flight make it faster."
+}
+
 func (r *Result) cause(setting Setting) Verdict {
 	p50 := time.Duration(r.Before.Latency.P50 * float64(time.Millisecond))
 	switch {
 	case setting == Windows:
 		return Verdict{limit.Window, "The windows of both hosts are smaller than what the path holds."}
+	case setting == Threads:
+		return Verdict{limit.Threads, fmt.Sprintf("Requests wait for the server's %s: with more of them it serves more at once.", unit.Count(r.from.Threads, "thread"))}
 	case setting == Connections:
 		return Verdict{limit.Connections, "One connection carries less than the path: it is one window, and one core at each end."}
 	case r.inOrder > 0:
-		return Verdict{limit.ReadAhead, fmt.Sprintf("A program reads in order, and the client keeps only %s of %v in flight for it, what %v of read-ahead are: of %.3g ms each they make %.0f a second (Little's law).",
-			unit.Count(r.from.Depth, "request"), r.inOrder, limit.ReadAheadOf(r.from.Depth, r.inOrder), r.Before.Latency.P50, float64(r.from.Depth)/p50.Seconds())}
+		return Verdict{limit.ReadAhead, fmt.Sprintf("A program reads in order, and the client keeps only %s of %v in flight for it: as they make %.0f a second, each takes %.3g ms (Little's law).",
+			unit.Count(r.from.Depth, "request"), r.inOrder, r.Before.IOPS, 1000*float64(r.from.Depth)/r.Before.IOPS)}
 	case r.from.Depth == 1:
 		return Verdict{limit.OneReader, fmt.Sprintf("Who waits for each answer before asking again gets one in each round trip: %.3g ms make %.0f a second, whatever the settings.", r.Before.Latency.P50, 1/p50.Seconds())}
 	}
@@ -199,19 +234,19 @@ func (r *Result) remains(found []limit.Finding) {
 	f := found[0]
 	switch {
 	case len(r.Kept) > 0:
-		r.advise("what holds requests back now is %s: %s To do: %s", f.Cause, f.Says, f.Action)
+		r.Advise("what holds requests back now is %s: %s To do: %s", f.Cause, f.Says, f.Action)
 	case r.inVain(f.Cause):
 	case f.Cause == limit.Path: // all is well
-		r.advise("%s", f.Says)
+		r.Advise("%s", f.Says)
 	default:
 		r.Verdict = Verdict{f.Cause, f.Says}
-		r.advise("%s; that is nothing that 'nfs tune' can change", f.Action)
+		r.Advise("%s; that is nothing that 'nfs tune' can change", f.Action)
 	}
 }
 
 // inVain says whether that cause's setting was raised, and brought nothing.
 func (r *Result) inVain(cause string) bool {
-	setting := map[string]Setting{limit.Window: Windows, limit.Connections: Connections, limit.OneReader: Depth, limit.Slots: Depth, limit.ReadAhead: Depth}[cause]
+	setting := map[string]Setting{limit.Window: Windows, limit.Connections: Connections, limit.OneReader: Depth, limit.Slots: Depth, limit.ReadAhead: Depth, limit.Threads: Threads}[cause]
 	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Setting == string(setting) && !s.Helps })
 }
 
@@ -245,12 +280,16 @@ func (r Reading) String() string {
 }
 
 func (s State) String() string {
-	return fmt.Sprintf("%s in flight over %s, windows %s", unit.Count(s.Depth, "request"), unit.Count(s.Connections, "connection"), s.value(Windows))
+	text := fmt.Sprintf("%s in flight over %s, windows %s", unit.Count(s.Depth, "request"), unit.Count(s.Connections, "connection"), s.value(Windows))
+	if s.Threads > 0 {
+		text += ", " + unit.Count(s.Threads, "thread") + " of the server"
+	}
+	return text
 }
 
-func (s State) values(settings []Setting) string {
+func (s State) values(move []Setting) string {
 	var values []string
-	for _, setting := range settings {
+	for _, setting := range move {
 		values = append(values, s.value(setting))
 	}
 	return strings.Join(values, ", ")
@@ -263,6 +302,8 @@ func (s State) value(setting Setting) string {
 		return strconv.Itoa(s.Connections)
 	case Depth:
 		return strconv.Itoa(s.Depth)
+	case Threads:
+		return strconv.Itoa(s.Threads)
 	}
 	if s.Windows {
 		return "as the path needs them"
@@ -279,6 +320,8 @@ func (s State) with(setting Setting, other State) State {
 		s.Connections = other.Connections
 	case Depth:
 		s.Depth = other.Depth
+	case Threads:
+		s.Threads = other.Threads
 	}
 	return s
 }

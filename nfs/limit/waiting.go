@@ -25,6 +25,9 @@ func waiting(e *Evidence) []Finding {
 	}
 	threads := max(0, e.Loaded.Null-e.Idle.Null-network)
 	behind := max(0, extra-network-threads)
+	if e.threadsBusy() { // a call over another connection need not wait for all that wait in this one
+		threads, behind = threads+behind, 0
+	}
 	var found []Finding
 	if network > 0 {
 		found = append(found, Finding{
@@ -47,9 +50,18 @@ func waiting(e *Evidence) []Finding {
 // little is the share of a request's time below which where it waits is not worth a word.
 const little = 0.1
 
+// threadsBusy says whether all threads of the server are known to be at work while each request
+// takes no longer there than alone: as many are with it as there are threads, by Little's law.
+// More threads then get more out of it, and of its disk, which was not yet asked for more.
+func (e *Evidence) threadsBusy() bool {
+	return e.Threads > 0 && e.wanted() > e.Threads && e.Idle.Handshake > 0 && e.Now.IOPS*e.served().Seconds() >= reached*float64(e.Threads)
+}
+
+// served is how long the server has a request that is alone, on average.
+func (e *Evidence) served() time.Duration { return max(0, e.Alone.Mean-e.Idle.Handshake) }
+
 // threadsWait is the wait for a thread of the server. Threads that are held by the disk are
-// the disk's, unless it is known how many there are, and that the disk reads for all of them as
-// fast as for one.
+// the disk's, unless all are known to be at work while it reads for each as fast as for one.
 func threadsWait(e *Evidence, share float64) Finding {
 	f := Finding{
 		Cause: Threads, Share: share, Predicted: e.ceiling(min(2*e.Now.IOPS, e.windows())),
@@ -58,10 +70,11 @@ func threadsWait(e *Evidence, share float64) Finding {
 	}
 	disk, memory := e.Alone.Mean-e.Again.Mean, e.Again.Mean-e.Idle.Handshake
 	switch {
-	case e.Idle.Handshake == 0 || disk <= memory || float64(disk) <= noise*float64(e.Again.Mean):
-	case e.Threads > 0 && e.Now.IOPS*disk.Seconds() >= reached*float64(e.Threads):
+	case e.threadsBusy():
 		f.Predicted = e.ceiling(min(float64(e.wanted())/e.Alone.Mean.Seconds(), e.windows()))
-		f.Says += fmt.Sprintf(" It has %s, and its disk reads for all of them as fast as for one: %s a block (Little's law).", unit.Count(e.Threads, "thread"), unit.Milliseconds(disk))
+		f.Says = fmt.Sprintf("All threads of the server are at work: it has %s, and a request that is alone has one for %s, so that %.0f a second make %.2g at once (Little's law).",
+			unit.Count(e.Threads, "thread"), unit.Milliseconds(e.served()), e.Now.IOPS, e.Now.IOPS*e.served().Seconds())
+	case e.Idle.Handshake == 0 || disk <= memory || float64(disk) <= noise*float64(e.Again.Mean):
 	default:
 		f.Cause, f.Predicted = Disk, 0
 		f.Says += fmt.Sprintf(" Its threads wait for the disk: of what they do for a block, that takes %s.", unit.Milliseconds(disk))

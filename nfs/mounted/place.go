@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -25,6 +23,9 @@ type Place struct {
 	Size      int64          // in bytes
 	Server    netip.AddrPort // of NFS
 	ReadAhead *unit.Size     // read_ahead_kb of the mount's device; nil: not known
+
+	root   string // the directory of the export that is mounted
+	others *int   // connections to the server before the first trial; nil: there was none yet
 }
 
 // fewestBytes of a file that is measured: less says nothing of reading.
@@ -58,7 +59,7 @@ func Find(path string) (*Place, error) {
 	if p.Size = info.Size(); !info.Mode().IsRegular() || p.Size < fewestBytes {
 		return nil, fmt.Errorf("%s: a file of at least %v is needed to read from; name one", p.File, unit.Size(fewestBytes))
 	}
-	if p.Server, err = p.server(); err != nil {
+	if err := p.locate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Point, err)
 	}
 	p.ReadAhead = p.readAhead("/sys")
@@ -91,15 +92,12 @@ func largest(dir string) (string, fs.FileInfo, error) {
 	return filepath.Join(dir, f.Name()), f, nil
 }
 
-// server is where the mount's connections go: options addr and port.
-func (p *Place) server() (netip.AddrPort, error) {
-	self, err := procfs.Self()
+// locate finds where the mount's connections go (options addr and port), and which directory of
+// the export it shows.
+func (p *Place) locate() error {
+	mounts, err := mountInfo()
 	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	mounts, err := self.MountInfo()
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("read mounts: %w", err)
+		return err
 	}
 	for _, m := range slices.Backward(mounts) { // of two at one place the later one is seen
 		if m.MountPoint != p.Point || !strings.HasPrefix(m.FSType, "nfs") {
@@ -107,27 +105,28 @@ func (p *Place) server() (netip.AddrPort, error) {
 		}
 		address, err := netip.ParseAddr(m.SuperOptions["addr"])
 		if err != nil {
-			return netip.AddrPort{}, fmt.Errorf("the server's address: %w", err)
+			return fmt.Errorf("the server's address: %w", err)
 		}
 		port := uint64(nfs.UsualPort)
 		if s := cmp.Or(m.SuperOptions["port"], p.Options["port"]); s != "" && s != "0" {
 			if port, err = strconv.ParseUint(s, 10, 16); err != nil {
-				return netip.AddrPort{}, fmt.Errorf("the server's port: %w", err)
+				return fmt.Errorf("the server's port: %w", err)
 			}
 		}
-		return netip.AddrPortFrom(address, uint16(port)), nil
+		p.Server, p.root = netip.AddrPortFrom(address, uint16(port)), m.Root
+		return nil
 	}
-	return netip.AddrPort{}, errors.New("the mount is gone")
+	return errors.New("the mount is gone")
 }
 
-// slots are how many requests the mount may have on their way; 0: more than anyone asks for.
+// Slots are how many requests the mount may have on their way; 0: more than anyone asks for.
 // Version 4.1 and later have a session's slots (max_session_slots of the module nfs); what
 // the server grants of them no file says.
-func (p *Place) slots(sys string) int {
+func (p *Place) Slots() int {
 	if !strings.HasPrefix(p.Version, "4.") || p.Version == "4.0" {
 		return 0
 	}
-	text, err := os.ReadFile(filepath.Join(sys, "module/nfs/parameters/max_session_slots"))
+	text, err := os.ReadFile("/sys/module/nfs/parameters/max_session_slots")
 	if err != nil {
 		return 0
 	}

@@ -1,7 +1,6 @@
 package mounted
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,12 +13,11 @@ import (
 
 // readAhead is what the mount's device (its bdi) reads ahead; nil: not known.
 func (p *Place) readAhead(sys string) *unit.Size {
-	var s unix.Stat_t
-	if unix.Stat(p.Point, &s) != nil {
+	file, err := readAheadOf(func(s *unix.Stat_t) error { return unix.Stat(p.Point, s) })
+	if err != nil {
 		return nil
 	}
-	device := fmt.Sprintf("%d:%d", unix.Major(s.Dev), unix.Minor(s.Dev))
-	text, err := os.ReadFile(filepath.Join(sys, "class/bdi", device, "read_ahead_kb"))
+	text, err := os.ReadFile(filepath.Join(sys, file))
 	if err != nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (s *subject) request() int {
 
 // Grant is what the mount's session has; readers are not requests where the client reads ahead.
 func (s *subject) Grant(_ context.Context, readers int) (int, error) {
-	if slots := s.slots("/sys"); slots > 0 && slots < readers {
+	if slots := s.Slots(); slots > 0 && slots < readers {
 		return slots, nil
 	}
 	return 0, nil
@@ -94,8 +94,11 @@ func (s *subject) look(ctx context.Context, load Load, readers int, again bool) 
 	var reading sync.WaitGroup
 	for i := range readers {
 		reading.Go(func() {
-			r := &reader{load: load, again: again, size: s.Size, place: int64(i) * (s.Size / int64(readers))}
-			failed <- r.run(ctx, s.File)
+			r := &reader{
+				load: load, again: again, size: s.Size, place: int64(i) * (s.Size / int64(readers)),
+				open: func(direct bool) (*os.File, error) { return open(s.File, direct) },
+			}
+			failed <- r.run(ctx)
 		})
 	}
 	before, err := s.after(ctx, limit.LookOmit, failed)
@@ -157,10 +160,13 @@ type reader struct {
 	again bool
 	size  int64 // of the file
 	place int64 // where it begins to read in order
+
+	open func(direct bool) (*os.File, error) // the file: direct, past this host's memory
+	read func(n int, took time.Duration)     // is told of each read; nil: nobody is
 }
 
-func (r *reader) run(ctx context.Context, path string) (err error) {
-	f, err := open(path, r.load.Random)
+func (r *reader) run(ctx context.Context) (err error) {
+	f, err := r.open(r.load.Random)
 	if err != nil {
 		return err
 	}
@@ -173,18 +179,22 @@ func (r *reader) run(ctx context.Context, path string) (err error) {
 		}
 	}
 	for ctx.Err() == nil {
+		n, began := 0, time.Now()
 		switch {
 		case r.again:
-			_, err = f.ReadAt(part, 0)
+			n, err = f.ReadAt(part, 0)
 		case r.load.Random:
-			_, err = f.ReadAt(part, rand.Int64N(blocks)*int64(len(part)))
+			n, err = f.ReadAt(part, rand.Int64N(blocks)*int64(len(part)))
 		default:
-			if _, err = f.Read(part); errors.Is(err, io.EOF) {
+			if n, err = f.Read(part); errors.Is(err, io.EOF) {
 				r.place, err = 0, r.rewind(f)
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
+		}
+		if r.read != nil {
+			r.read(n, time.Since(began))
 		}
 	}
 	return nil

@@ -1,0 +1,228 @@
+package mounted
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fullbore/fullbore/flow"
+	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Trial is one more mount of what a place's mount shows, with connections and read-ahead of
+// its own. Nobody else sees it, as it stands in no namespace, and it is gone when it is closed
+// or this process ends. The place's own mount is left alone.
+type Trial struct {
+	place       *Place
+	tree        *os.File // its root
+	connections int
+	others      int // connections to the server that there were before
+}
+
+// ErrShared says that a trial would share the connections of a mount that is in use.
+var ErrShared = errors.New("the kernel would let a trial share the connections of a mount that is in use")
+
+// Try mounts the file's export once more, over so many connections. ReadAhead is the trial's;
+// nil: what the kernel gives new mounts. It needs Linux 5.6 and root.
+func (p *Place) Try(ctx context.Context, connections int, readAhead *unit.Size) (t *Trial, err error) {
+	version, err := p.apart()
+	if err != nil {
+		return nil, err
+	}
+	t = &Trial{place: p, connections: connections}
+	if t.others, err = p.settled(ctx); err != nil {
+		return nil, err
+	}
+	if t.tree, err = mountApart(p.settings(version, connections)); err != nil {
+		return nil, fmt.Errorf("mount %s once more, to try settings on: %w", p.Device, err)
+	}
+	if readAhead != nil {
+		if err := t.readAhead(*readAhead); err != nil {
+			return nil, errors.Join(fmt.Errorf("set the read-ahead of a trial: %w", err), t.Close())
+		}
+	}
+	return t, nil
+}
+
+// Close unmounts the trial.
+func (t *Trial) Close() error { return t.tree.Close() }
+
+// apart is the version of NFS with which a trial has connections of its own: all of a host's
+// mounts of a server with the same minor version share them (nfs_match_client, fs/nfs/client.c).
+func (p *Place) apart() (string, error) {
+	version := map[string]string{"4.1": "4.2", "4.2": "4.1"}[p.Version]
+	if version == "" {
+		return "", fmt.Errorf("%w: %s is mounted with version %s, and only 4.1 and 4.2 can be told apart", ErrShared, p.Point, p.Version)
+	}
+	mounts, err := mountInfo()
+	if err != nil {
+		return "", err
+	}
+	for _, m := range mounts {
+		if m.SuperOptions["vers"] == version && m.SuperOptions["addr"] == p.Server.Addr().String() {
+			return "", fmt.Errorf("%w: %s is mounted with version %s, and %s with %s", ErrShared, p.Point, p.Version, m.MountPoint, version)
+		}
+	}
+	return version, nil
+}
+
+// setting is an option of a mount; without a value it is a flag.
+type setting struct{ name, value string }
+
+// asMounted are the options that a trial has as the place's mount has them.
+var asMounted = []string{"rsize", "wsize", "sec", "proto", "clientaddr"}
+
+// settings of a trial. It is soft, so that a server that does not answer is an error after
+// three tries of 5 s (timeo is in tenths of a second) and no process hangs; and has a cache of its own.
+func (p *Place) settings(version string, connections int) []setting {
+	s := []setting{
+		{"source", p.Device}, {"vers", version}, {"addr", p.Server.Addr().String()}, {"nconnect", strconv.Itoa(connections)},
+		{"soft", ""}, {"timeo", "50"}, {"retrans", "2"}, {"nosharecache", ""}, {"ro", ""},
+	}
+	if port := p.Server.Port(); port != nfs.UsualPort {
+		s = append(s, setting{"port", strconv.Itoa(int(port))})
+	}
+	for _, name := range asMounted {
+		if value := p.Options[name]; value != "" {
+			s = append(s, setting{name, value})
+		}
+	}
+	if _, ok := p.Options["noresvport"]; ok {
+		s = append(s, setting{"noresvport", ""})
+	}
+	return s
+}
+
+// settleWithin is how long the connections of the last trial may take to go.
+const settleWithin = 3 * time.Second
+
+// settled waits until no connections of an earlier trial are left, and counts the others:
+// those that there were before the first one.
+func (p *Place) settled(ctx context.Context) (int, error) {
+	for began := time.Now(); ; {
+		sockets, err := flow.Sockets(ctx, p.Server)
+		if err != nil {
+			return 0, err
+		}
+		n := len(sockets)
+		if p.others == nil {
+			p.others = &n
+		}
+		if n <= *p.others || time.Since(began) > settleWithin {
+			return n, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Reads is what programs that read through a trial came to.
+type Reads struct {
+	Bytes   int64
+	Elapsed time.Duration
+	Latency *nfs.Latency // of each read of a program, in µs
+}
+
+// Read has programs read the file as the load says, and counts what they get once omit is over.
+func (t *Trial) Read(ctx context.Context, load Load, readers int, omit, measured time.Duration) (*Reads, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var counting atomic.Bool
+	var reading sync.WaitGroup
+	failed := make(chan error, readers)
+	all := make([]Reads, readers)
+	for i := range readers {
+		own := &all[i]
+		own.Latency = nfs.NewLatency()
+		reading.Go(func() {
+			r := &reader{load: load, size: t.place.Size, place: int64(i) * (t.place.Size / int64(readers)), open: t.open, read: func(n int, took time.Duration) {
+				if counting.Load() {
+					own.Bytes += int64(n)
+					_ = own.Latency.RecordValue(took.Microseconds()) // beyond its end it is the longest
+				}
+			}}
+			failed <- r.run(ctx)
+		})
+	}
+	wait := func(d time.Duration) error {
+		select {
+		case err := <-failed:
+			return cmp.Or(err, errors.New("a reader ended by itself"))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(d):
+			return nil
+		}
+	}
+	err := wait(omit)
+	began := time.Now()
+	counting.Store(true)
+	if err == nil {
+		err = wait(measured)
+	}
+	counting.Store(false)
+	took := time.Since(began)
+	if err == nil {
+		err = t.alone(ctx)
+	}
+	stop()
+	if err = cmp.Or(err, ended(&reading, failed)); err != nil {
+		return nil, err
+	}
+	sum := &Reads{Elapsed: took, Latency: nfs.NewLatency()}
+	for i := range all {
+		sum.Bytes += all[i].Bytes
+		sum.Latency.Merge(all[i].Latency)
+	}
+	return sum, nil
+}
+
+// alone says, as an error, that the trial has not the connections that it was to have.
+func (t *Trial) alone(ctx context.Context) error {
+	sockets, err := flow.Sockets(ctx, t.place.Server)
+	if err != nil {
+		return err
+	}
+	switch own := len(sockets) - t.others; {
+	case own < 1:
+		return ErrShared
+	case own < t.connections:
+		return fmt.Errorf("of %s the kernel opened %d", unit.Count(t.connections, "connection"), own)
+	}
+	return nil
+}
+
+// mountInfo are the mounts that this process sees.
+func mountInfo() ([]*procfs.MountInfo, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return nil, fmt.Errorf("read mounts: %w", err)
+	}
+	return mounts, nil
+}
+
+// below is the file's path from the root of what the mount shows of its export.
+func (p *Place) below() string {
+	rest := strings.TrimPrefix(strings.TrimPrefix(p.File, p.Point), "/")
+	return strings.TrimPrefix(filepath.Join(p.root, rest), "/")
+}
+
+func (t *Trial) open(direct bool) (*os.File, error) { return openIn(t.tree, t.place.below(), direct) }
