@@ -39,7 +39,7 @@ bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/ben
 	go run ./bench
 
 guest: ## the main job and the kernel's own NFS on another kernel, in a virtual machine (docs/nfs.md); as root, once .ci/install has run
-	FULLBORE_GUEST=1 go test -count 1 -v -run Guest ./internal/guest ./cmd/fullbore
+	FULLBORE_GUEST=1 go test -count 1 -v -timeout 20m -run Guest ./internal/guest ./cmd/fullbore
 
 mutants: ## what tests would not notice (docs/mutants.md); hours, but it can be ended and goes on where it was
 	go run ./internal/mutants tune examine diagnose plan change lab stat path

@@ -62,7 +62,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	if place != nil {
 		mount = &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
 		bench, options.Mounted = mount, true
-		options.Start, options.Most, options.InOrder, options.Limits = mount.Begin(), mount.Most(), mount.InOrder(), mount.Limits(watch)
+		options.Start, options.Most, options.Least, options.InOrder, options.Limits = mount.Begin(), mount.Most(), mount.Least(), mount.InOrder(), mount.Limits(watch)
 	} else {
 		file := &climb.File{Target: *target, Load: load, Hosts: hosts}
 		bench = file

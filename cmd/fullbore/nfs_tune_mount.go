@@ -20,7 +20,13 @@ import (
 func (c *nfsTuneCmd) keepMount(app *app, m *climb.Mount, r *climb.Result) (changed []record.Change) {
 	from, to := m.Begin(), r.Best()
 	if to.Depth > from.Depth && m.InOrder() > 0 {
-		changed = c.keepReadAhead(app, m, r)
+		name, ahead := tunable.Join("nfs.read_ahead_kb", m.Place.Point), m.ReadAhead(to)
+		for i := range r.Kept {
+			if r.Kept[i].Setting == string(climb.Depth) {
+				r.Kept[i].Setting, r.Kept[i].From, r.Kept[i].To = name, kibibytes(*m.Place.ReadAhead), kibibytes(*ahead)
+			}
+		}
+		changed = c.keepReadAhead(app, m, r, change.Setting{Tunable: name, Value: kibibytes(*ahead)})
 	}
 	if to.Connections > from.Connections {
 		n := strconv.Itoa(to.Connections)
@@ -40,27 +46,30 @@ func (c *nfsTuneCmd) keepMount(app *app, m *climb.Mount, r *climb.Result) (chang
 	return changed
 }
 
+// kibibytes are how the kernel has a read-ahead, rounded up.
+func kibibytes(size unit.Size) string {
+	return strconv.FormatInt(int64((size+unit.KiB-1)/unit.KiB), 10)
+}
+
 // keepReadAhead sets that of the mount in use, journalled as every change is.
-func (c *nfsTuneCmd) keepReadAhead(app *app, m *climb.Mount, r *climb.Result) []record.Change {
-	ahead := m.ReadAhead(r.Best())
-	set := change.Setting{Tunable: tunable.Join("nfs.read_ahead_kb", m.Place.Point), Value: strconv.FormatInt(int64((*ahead+unit.KiB-1)/unit.KiB), 10)}
+func (c *nfsTuneCmd) keepReadAhead(app *app, m *climb.Mount, r *climb.Result, set change.Setting) []record.Change {
 	known, _ := tunable.Lookup("linux", set.Tunable)
 	if known == nil {
 		return nil
 	}
 	steps := known.Fill(set.Tunable, set.Value, m.Place.Point)
 	if c.Apply == "none" {
-		r.Advise("a read-ahead of %v is proven, and not set (--apply none): %s", *ahead, steps.Live)
+		r.Advise("a read-ahead of %s KiB is proven, and not set (--apply none): %s", set.Value, steps.Live)
 		return nil
 	}
 	id, err := keepLive(app.ctx, set)
 	if err != nil {
-		r.Advise("a read-ahead of %v helps, and could not be set (%v): %s", *ahead, err, steps.Live)
+		r.Advise("a read-ahead of %s KiB helps, and could not be set (%v): %s", set.Value, err, steps.Live)
 		return nil
 	}
 	r.Advise("%s of %s is %s now, until it is unmounted; to undo it: fullbore revert %s; to keep it over a remount: %s", known.Name, m.Place.Point, set.Value, id, steps.Persist)
 	name, _ := os.Hostname() // a host without a name keeps its runs too
-	return []record.Change{{Host: name, Tunable: set.Tunable, From: strconv.FormatInt(int64(*m.Place.ReadAhead/unit.KiB), 10), To: set.Value, Who: record.ByTune}}
+	return []record.Change{{Host: name, Tunable: set.Tunable, From: kibibytes(*m.Place.ReadAhead), To: set.Value, Who: record.ByTune}}
 }
 
 // liveWithin is how long a change may take that is kept as soon as it is made.

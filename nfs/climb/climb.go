@@ -62,6 +62,8 @@ type Options struct {
 	// InOrder is the size of the requests of a client that reads ahead of one program, so that
 	// their number is its read-ahead; 0: programs ask by themselves.
 	InOrder unit.Size
+	// Least is the fewest requests in flight that it is worth to raise them to; 0: twice as many.
+	Least int
 	// Mounted says that the file is read through a mount of this host: who asks for the climb says
 	// how it gets what helped.
 	Mounted bool
@@ -138,7 +140,7 @@ func Run(ctx context.Context, bench Bench, o Options) (*Result, error) {
 // limits asks what holds requests back where the climb ended.
 func (c *climb) limits(ctx context.Context) {
 	switch {
-	case c.Limits == nil:
+	case c.Limits == nil || c.Mounted && c.result.Best() != c.Start: // the mount in use is not in that state yet
 	case c.left() < LimitsTake:
 		c.result.Advise("what holds requests back now was not looked at: --budget was too small (fullbore nfs diagnose does it)")
 	default:
@@ -214,7 +216,7 @@ func (c *climb) raised(s State, setting Setting) (State, bool) {
 		if s.Depth >= c.Most.Depth {
 			return s, false
 		}
-		s.Depth = min(2*s.Depth, c.Most.Depth)
+		s.Depth = min(max(2*s.Depth, c.Least), c.Most.Depth)
 	case Threads:
 		if s.Threads == 0 || s.Threads >= c.Most.Threads {
 			return s, false
@@ -227,8 +229,10 @@ func (c *climb) raised(s State, setting Setting) (State, bool) {
 // try measures a state against the best one so far, and gives it if it is better.
 func (c *climb) try(ctx context.Context, best, next *point, move []Setting) (*point, error) {
 	if c.left() < c.proof()+2*c.bench.Takes() {
-		c.result.doubt = "not all was tried: --budget was too small"
-		c.result.Advise("the budget ended before %s could be tried", next.State)
+		if c.result.doubt == "" { // of the others the same is true
+			c.result.doubt = "not all was tried: --budget was too small"
+			c.result.Advise("the budget ended before %s could be tried", next.State)
+		}
 		return nil, nil
 	}
 	c.Watcher.Phase(fmt.Sprintf("try %s: %s -> %s", named(move), best.values(move), next.values(move)))

@@ -124,9 +124,13 @@ func (h *Hosts) End(ctx context.Context, s State, keep, persist bool) (sets []st
 			return
 		}
 		if keep && len(held.Live) > 0 {
-			err := held.Host.Confirm(ctx, held.ID, persist)
+			err, only := held.Host.Confirm(ctx, held.ID, persist), ""
+			if persist && errors.Is(err, change.ErrRefused) {
+				only = fmt.Sprintf("; it is kept until the next boot only: %v", err)
+				err = held.Host.Confirm(ctx, held.ID, false)
+			}
 			if err == nil {
-				sets = append(sets, fmt.Sprintf("on %s: fullbore revert %s", host, held.ID))
+				sets = append(sets, fmt.Sprintf("on %s: fullbore revert %s%s", host, held.ID, only))
 				return
 			}
 			errs = append(errs, fmt.Errorf("keep change set %s: %w", held.ID, err))

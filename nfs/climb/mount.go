@@ -45,6 +45,23 @@ func (m *Mount) Most() State {
 	return most
 }
 
+// usualAhead is how far Linux reads ahead at first (VM_READAHEAD_PAGES, include/linux/pagemap.h).
+const usualAhead = 128 * unit.KiB
+
+// Least is how many requests there are in flight for a program that reads in order with the
+// least read-ahead that is worth a try; 0: programs read at random. What a program asks for at
+// once the client reads at once whatever its read-ahead, so that less than that brings nothing
+// (page_cache_sync_ra, mm/readahead.c).
+func (m *Mount) Least() int {
+	size := m.InOrder()
+	if size == 0 {
+		return 0
+	}
+	l := nfs.Load{Size: int(size)}
+	l.ReadsAhead(max(usualAhead, 2*unit.Size(m.Load.Size)))
+	return l.Depth
+}
+
 // usualSlots are how many requests Linux's client has in flight of one mount at first
 // (max_session_slots of its module nfs).
 const usualSlots = 64
@@ -126,9 +143,6 @@ func (m *Mount) Measure(ctx context.Context, s State) (r Reading, err error) {
 // was found only.
 func (m *Mount) Limits(watch Watcher) func(context.Context, State) ([]limit.Finding, error) {
 	return func(ctx context.Context, s State) ([]limit.Finding, error) {
-		if s != m.Begin() {
-			return nil, nil
-		}
 		if m.Hosts != nil {
 			if err := m.Hosts.Bring(ctx, s); err != nil {
 				return nil, err
