@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/fullbore/fullbore/unit"
@@ -60,7 +61,7 @@ func (s Spec) pause() time.Duration {
 	return timeFor(s.burst(), s.Rate)
 }
 
-// timeFor is how long n bytes take at a rate, the longest transfer at most.
+// timeFor is how long n bytes take at a rate, to the nearest nanosecond, the longest transfer at most.
 func timeFor(n int64, rate unit.Rate) time.Duration {
-	return time.Duration(min(float64(n)*8/float64(rate), 2*MaxDuration.Seconds()) * float64(time.Second))
+	return time.Duration(math.Round(min(float64(n)*8/float64(rate), 2*MaxDuration.Seconds()) * float64(time.Second)))
 }

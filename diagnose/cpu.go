@@ -45,6 +45,10 @@ func (v *view) cpu(at side) *Finding {
 	}
 	byQuota := l.quota > 0 && l.used >= saturated*l.quota && l.throttled >= throttled
 	byThread := l.used >= saturated*l.threads
+	// The limit counts only the time in which there was work to do. A process that it holds back
+	// for most of the time, and that uses all it may, is at its ceiling: what it may use divided by
+	// what a byte costs. Samples of such a process are rare, and taken while it runs.
+	sees = sees || byQuota && l.throttled >= mostly
 	byCore := at == receiver && l.core.Busy >= pinned && l.core.SoftIRQ >= mostly
 	if !sees || !byQuota && !byThread && !byCore || at == sender && v.rwnd > 0.5 {
 		return nil

@@ -23,6 +23,15 @@ func TestCPU(t *testing.T) {
 	drops := scene{goodput: 9000 * mbps, rtt: ms / 5, capacity: 40_000 * mbps, notsent: true, lossEvery: 9000, congestion: "bbr"}
 	checkHostScenes(t, []hostScene{
 		{"the sender's quota is used up and it runs dry", runsDry, func(e *Evidence) { cores(&e.Transfer.Client, 0.1, 0.1, 0.72, 0.8, 0) }, SenderCPU, 0.9},
+		{"it is held back most of the time, and what it has written in its turn looks like a full buffer", runsDry, func(e *Evidence) {
+			cores(&e.Transfer.Client, 0.1, 0.1, 0.89, 0.8, 0)
+			e.SenderHost = nil // how large its buffer may get is not known
+			for i := range e.Transfer.Client.Streams {
+				for n := range e.Transfer.Client.Streams[i].Samples {
+					e.Transfer.Client.Streams[i].Samples[n].Mem.SendQueued = 390000
+				}
+			}
+		}, SenderCPU, 0.9},
 		{"it runs dry, but has time left: the disk, not the CPU", runsDry, func(e *Evidence) { cores(&e.Transfer.Client, 0.03, 0.1, 0, 0.2, 0) }, SlowSender, 0.75},
 		{"it runs dry beside another busy process", runsDry, func(e *Evidence) { cores(&e.Transfer.Client, 0.03, 0, 0, 1, 0) }, SlowSender, 0.75},
 		{"the receiver's quota is used up and data waits for it", doesRead, func(e *Evidence) { cores(&e.Transfer.Server, 0.1, 0.1, 0.73, 0.9, 0) }, ReceiverCPU, 0.9},

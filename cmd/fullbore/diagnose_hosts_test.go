@@ -75,7 +75,7 @@ func TestIntegrationCPU(t *testing.T) {
 			}
 			d := diagnose.Diagnose(&diagnose.Evidence{Direction: bulk.Forward, Transfer: &doc.FullBore})
 			if d.Verdict.Cause != test.cause || d.Verdict.Confidence < 0.75 {
-				t.Errorf("want %s: %+v", test.cause, d)
+				t.Errorf("want %s: %+v; processors of the sender %+v, of the receiver %+v", test.cause, d, doc.FullBore.Client.CPU, doc.FullBore.Server.CPU)
 			}
 		})
 	}
