@@ -2,14 +2,14 @@ package bulk
 
 import (
 	"fmt"
-	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // Inspect is what the kernel knows of a connection now. Where it reports nothing,
 // the error is host.ErrUnsupported.
-func Inspect(c *net.TCPConn) (TCPInfo, error) {
+func Inspect(c syscall.Conn) (TCPInfo, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return TCPInfo{}, err

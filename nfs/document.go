@@ -16,7 +16,7 @@ type Document struct {
 	Schema string `json:"schema"`
 	Target string `json:"target"`
 
-	Version     string     `json:"version"` // of NFS: "3" or "4.1"
+	Version     string     `json:"version"` // of NFS: "3", "4.1" or "4.2"
 	FileBytes   int64      `json:"file_bytes"`
 	MaxRead     int        `json:"max_read_bytes"`  // that the server takes at once
 	MaxWrite    int        `json:"max_write_bytes"` // that the server takes at once

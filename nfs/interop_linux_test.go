@@ -138,7 +138,7 @@ func TestIntegrationGanesha(t *testing.T) {
 	const size, seed = 64 << 10, 7
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data)
-	for i, options := range []string{"version=3", fmt.Sprintf("version=3&mountport=%d", ganeshaPort+1), "version=4.1", ""} {
+	for i, options := range []string{"version=3", fmt.Sprintf("version=3&mountport=%d", ganeshaPort+1), "version=4.1", "version=4.2", ""} {
 		name := fmt.Sprintf("file%d", i)
 		output(t, other(t, "nfs-cp", empty, stock(name)))
 		target, err := nfs.ParseTarget(fmt.Sprintf("nfs://127.0.0.1:%d/mem/%s?%s", ganeshaPort, name, options))
@@ -166,7 +166,7 @@ func TestIntegrationGanesha(t *testing.T) {
 				t.Fatalf("%s, %v over %d connections: %v", options, step.op, step.connections, err)
 			}
 			t.Logf("%s, version %s, %v over %d connections: %.0f a second, %.3g in flight", options, m.Version, step.op, step.connections, f.Rate(), f.InFlight())
-			if want := [...]string{"3", "3", "4.1", "4.1"}[i]; f.Requests == 0 || m.Version != want {
+			if want := [...]string{"3", "3", "4.1", "4.2", "4.1"}[i]; f.Requests == 0 || m.Version != want {
 				t.Errorf("%s, %v: version %s, %+v", options, step.op, m.Version, f.Share)
 			}
 			if err := m.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -176,7 +177,7 @@ func (r *run) account(ctx context.Context) {
 }
 
 func inspect(c net.Conn) *bulk.TCPInfo {
-	socket, ok := c.(*net.TCPConn)
+	socket, ok := c.(syscall.Conn)
 	if !ok {
 		return nil
 	}

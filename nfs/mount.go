@@ -101,7 +101,11 @@ func (m *Mount) find(ctx context.Context, version string, depth int) error {
 	var grant *Grant
 	if version != "3" {
 		var p *v4
-		if p, grant, err = open4(ctx, m.dialer, c, depth); err == nil {
+		minor := uint32(1)
+		if version == "4.2" {
+			minor = 2
+		}
+		if p, grant, err = open4(ctx, m.dialer, c, depth, minor); err == nil {
 			m.protocol, m.Grant = p, *grant
 			return nil
 		}

@@ -104,5 +104,5 @@ var meanings = map[string]string{
 	"CLID_INUSE":          "the server has a client of the same name",
 	"RESOURCE":            "the server has too many clients",
 	"SERVERFAULT":         "the server has an error of its own; see its log",
-	"MINOR_VERS_MISMATCH": "the server does not have version 4.1",
+	"MINOR_VERS_MISMATCH": "the server does not have this version of NFS",
 }

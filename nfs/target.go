@@ -1,6 +1,6 @@
 // Package nfs measures a server of NFS as its clients use it: reads, writes and looks at a
-// file, many at once, over one connection or several, by version 3 (RFC 1813) or 4.1
-// (RFC 8881).
+// file, many at once, over one connection or several, by version 3 (RFC 1813), 4.1
+// (RFC 8881) or 4.2 (RFC 7862).
 package nfs
 
 import (
@@ -20,13 +20,13 @@ type Target struct {
 	Host      string
 	Port      uint16 // of NFS
 	MountPort uint16 // of version 3's MOUNT; 0: the server's portmapper knows
-	Version   string // 3 or 4.1; empty: 4.1, and 3 where the server does not have that
+	Version   string // 3, 4.1 or 4.2; empty: 4.1, and 3 where the server does not have that
 	Path      string // absolute, of the export and the file in it
 	UID, GID  uint32 // who reads
 }
 
 // Versions are those of NFS that fullbore speaks.
-var Versions = []string{"3", "4.1"}
+var Versions = []string{"3", "4.1", "4.2"}
 
 // UsualPort is that of NFS (RFC 8881, section 2.9.2, and IANA).
 const UsualPort = 2049

@@ -33,7 +33,7 @@ func TestParseTarget(t *testing.T) {
 		"nfs://s/e/":                           "no file is named",
 		"nfs://s/e/f%00":                       "zero byte",
 		"nfs://s:0/e/f":                        "port",
-		"nfs://s/e/f?version=4":                "version=4 is none of 3, 4.1",
+		"nfs://s/e/f?version=4":                "version=4 is none of 3, 4.1, 4.2",
 		"nfs://s/e/f?uid=-1":                   "uid=-1 is not a number below 4294967296",
 		"nfs://s/e/f?mountport=0":              "no port",
 		"nfs://s/e/f?rsize=4096":               "rsize is none of version, mountport, uid, gid",

@@ -22,11 +22,10 @@ var (
 )
 
 const (
-	minorVersion = 1
-	maxHandle4   = nfsv4.NFS4_FHSIZE
-	sessionSize  = nfsv4.NFS4_SESSIONID_SIZE
-	stateSize    = 16 // stateid4; all zeros: the anonymous one, for reads without OPEN (RFC 8881, section 8.2.3)
-	maxTag       = 64 // bytes of a server's tag
+	maxHandle4  = nfsv4.NFS4_FHSIZE
+	sessionSize = nfsv4.NFS4_SESSIONID_SIZE
+	stateSize   = 16 // stateid4; all zeros: the anonymous one, for reads without OPEN (RFC 8881, section 8.2.3)
+	maxTag      = 64 // bytes of a server's tag
 
 	// overhead is how much of a request or an answer is not data: what a session is asked
 	// to have room for.
@@ -35,8 +34,10 @@ const (
 	maxOperations = 16
 )
 
-// v4 speaks of a file in version 4.1, in a session.
+// v4 speaks of a file in version 4.1 or 4.2, in a session. What it asks for is the same in both
+// (RFC 7862 adds operations, and changes none).
 type v4 struct {
+	minor   uint32 // version
 	client  uint64
 	session [sessionSize]byte
 	file    []byte
@@ -47,8 +48,8 @@ type v4 struct {
 
 // open4 makes a session with as many slots as wanted, or as the server grants, and finds
 // the file.
-func open4(ctx context.Context, d *dialer, c *rpc.Conn, slots int) (_ *v4, _ *Grant, err error) {
-	s := &v4{}
+func open4(ctx context.Context, d *dialer, c *rpc.Conn, slots int, minor uint32) (_ *v4, _ *Grant, err error) {
+	s := &v4{minor: minor}
 	next, err := s.exchange(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +71,7 @@ func open4(ctx context.Context, d *dialer, c *rpc.Conn, slots int) (_ *v4, _ *Gr
 	if err != nil {
 		return nil, nil, err
 	}
-	grant.Slots = s.slots
+	grant.Version, grant.Slots = fmt.Sprintf("4.%d", minor), s.slots
 	grant.MaxRead = min(grant.MaxRead, size(attributes.CaMaxresponsesize-overhead))
 	grant.MaxWrite = min(grant.MaxWrite, size(attributes.CaMaxrequestsize-overhead))
 	return s, grant, nil
@@ -87,7 +88,7 @@ func (s *v4) exchange(ctx context.Context, c *rpc.Conn) (sequence uint32, err er
 	if err != nil {
 		name = "localhost"
 	}
-	result, err := compound(ctx, c, &nfsv4.NfsArgop4_OP_EXCHANGE_ID{OpexchangeId: nfsv4.ExchangeId4args{
+	result, err := s.send(ctx, c, &nfsv4.NfsArgop4_OP_EXCHANGE_ID{OpexchangeId: nfsv4.ExchangeId4args{
 		EiaClientowner:  nfsv4.ClientOwner4{CoVerifier: who, CoOwnerid: fmt.Appendf(nil, "fullbore %s %d %x", name, os.Getpid(), who)},
 		EiaFlags:        nfsv4.EXCHGID4_FLAG_USE_NON_PNFS,
 		EiaStateProtect: &nfsv4.StateProtect4A_SP4_NONE{},
@@ -109,7 +110,7 @@ func (s *v4) exchange(ctx context.Context, c *rpc.Conn) (sequence uint32, err er
 
 // create makes the session, and gives what its requests may be like.
 func (s *v4) create(ctx context.Context, c *rpc.Conn, sequence uint32, slots int) (*nfsv4.ChannelAttrs4, error) {
-	result, err := compound(ctx, c, &nfsv4.NfsArgop4_OP_CREATE_SESSION{OpcreateSession: nfsv4.CreateSession4args{
+	result, err := s.send(ctx, c, &nfsv4.NfsArgop4_OP_CREATE_SESSION{OpcreateSession: nfsv4.CreateSession4args{
 		CsaClientid: s.client, CsaSequence: sequence,
 		CsaForeChanAttrs: nfsv4.ChannelAttrs4{
 			CaMaxrequestsize: maxSize + overhead, CaMaxresponsesize: maxSize + overhead, CaMaxresponsesizeCached: overhead,
@@ -174,7 +175,7 @@ func granted4(f *nfsv4.Fattr4) (*Grant, error) {
 	if len(f.Attrmask) == 0 {
 		return nil, errors.New("GETATTR: no attributes came")
 	}
-	grant := &Grant{Version: "4.1", MaxRead: 1 << 20, MaxWrite: 1 << 20}
+	grant := &Grant{MaxRead: 1 << 20, MaxWrite: 1 << 20}
 	values, mask := f.AttrVals, f.Attrmask[0]
 	number := func(attribute, size int) (v uint64) {
 		if mask&(1<<attribute) == 0 || len(values) < size {
@@ -225,7 +226,7 @@ func (s *v4) lookup(ctx context.Context, c *rpc.Conn, names []string) error {
 
 // join makes a connection one of the session (section 2.10.3.1).
 func (s *v4) join(ctx context.Context, c *rpc.Conn) error {
-	_, err := compound(ctx, c, &nfsv4.NfsArgop4_OP_BIND_CONN_TO_SESSION{OpbindConnToSession: nfsv4.BindConnToSession4args{
+	_, err := s.send(ctx, c, &nfsv4.NfsArgop4_OP_BIND_CONN_TO_SESSION{OpbindConnToSession: nfsv4.BindConnToSession4args{
 		BctsaSessid: s.session, BctsaDir: nfsv4.CDFC4_FORE,
 	}})
 	return err
@@ -235,9 +236,9 @@ func (s *v4) join(ctx context.Context, c *rpc.Conn) error {
 func (s *v4) leave(ctx context.Context, _ *dialer, c *rpc.Conn) error {
 	var ended error
 	if s.slots > 0 {
-		_, ended = compound(ctx, c, &nfsv4.NfsArgop4_OP_DESTROY_SESSION{OpdestroySession: nfsv4.DestroySession4args{DsaSessionid: s.session}})
+		_, ended = s.send(ctx, c, &nfsv4.NfsArgop4_OP_DESTROY_SESSION{OpdestroySession: nfsv4.DestroySession4args{DsaSessionid: s.session}})
 	}
-	_, err := compound(ctx, c, &nfsv4.NfsArgop4_OP_DESTROY_CLIENTID{OpdestroyClientid: nfsv4.DestroyClientid4args{DcaClientid: s.client}})
+	_, err := s.send(ctx, c, &nfsv4.NfsArgop4_OP_DESTROY_CLIENTID{OpdestroyClientid: nfsv4.DestroyClientid4args{DcaClientid: s.client}})
 	return errors.Join(ended, err)
 }
 
@@ -249,7 +250,7 @@ var errOtherResult = errors.New("the server answered another operation than it w
 func (s *v4) compound(ctx context.Context, c *rpc.Conn, ops ...nfsv4.NfsArgop4) ([]nfsv4.NfsResop4, error) {
 	for {
 		all := append([]nfsv4.NfsArgop4{&nfsv4.NfsArgop4_OP_SEQUENCE{Opsequence: nfsv4.Sequence4args{SaSessionid: s.session, SaSequenceid: s.numbers[0]}}}, ops...)
-		result, err := compound(ctx, c, all...)
+		result, err := s.send(ctx, c, all...)
 		if len(result) > 0 {
 			if q, ok := result[0].(*nfsv4.NfsResop4_OP_SEQUENCE); ok && q.Opsequence.GetSrStatus() == nfsv4.NFS4_OK {
 				s.numbers[0]++
@@ -266,11 +267,11 @@ func (s *v4) compound(ctx context.Context, c *rpc.Conn, ops ...nfsv4.NfsArgop4) 
 	}
 }
 
-// compound runs operations. After one that failed there are no others; with its error come
+// send runs operations as they are. After one that failed there are no others; with its error come
 // those before it.
-func compound(ctx context.Context, c *rpc.Conn, ops ...nfsv4.NfsArgop4) (done []nfsv4.NfsResop4, err error) {
+func (s *v4) send(ctx context.Context, c *rpc.Conn, ops ...nfsv4.NfsArgop4) (done []nfsv4.NfsResop4, err error) {
 	err = c.Call(ctx, v4Compound, func(w *rpc.Writer) {
-		_, _ = (&nfsv4.Compound4args{Minorversion: minorVersion, Argarray: ops}).WriteTo(w) // a Writer takes all
+		_, _ = (&nfsv4.Compound4args{Minorversion: s.minor, Argarray: ops}).WriteTo(w) // a Writer takes all
 	}, func(r *rpc.Reader) error {
 		var result nfsv4.Compound4res
 		if _, err := result.ReadFrom(r); err != nil {
@@ -307,7 +308,7 @@ func (s *v4) call(w *rpc.Writer, slot int, q Request, data []byte) *rpc.Procedur
 	}
 	w.Begin(v4Compound)
 	w.Uint32(0) // no tag
-	w.Uint32(minorVersion)
+	w.Uint32(s.minor)
 	w.Uint32(3)
 	w.Uint32(uint32(nfsv4.OP_SEQUENCE))
 	w.Fixed(s.session[:])

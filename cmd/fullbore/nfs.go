@@ -27,7 +27,7 @@ type nfsTestCmd struct {
 type nfsFile struct {
 	nfsRequests
 	recordFlags
-	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1&mountport=N&uid=N&gid=N]; for 'diagnose' and 'tune' also a file of an NFS mount of this host."`
+	Target string `arg:"" optional:"" help:"File: nfs://HOST[:PORT]/EXPORT/FILE[?version=3|4.1|4.2&mountport=N&uid=N&gid=N]; for 'diagnose' and 'tune' also a file of an NFS mount of this host."`
 	Lab    string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead; host b is a server whose files need no disk."`
 	JSON   bool   `short:"J" help:"One JSON document instead of text."`
 }

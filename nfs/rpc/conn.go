@@ -52,7 +52,7 @@ type Identity struct {
 
 // New takes over a connection.
 func New(conn net.Conn, who Identity) *Conn {
-	c := &Conn{conn: conn, Within: time.Minute, Most: 1<<20 + maxHead}
+	c := &Conn{conn: block(conn), Within: time.Minute, Most: 1<<20 + maxHead}
 	c.in.buf = make([]byte, roomSize)
 	c.numbers = uint32(time.Now().UnixNano()) // a server is not to take a call for one of a connection before
 	c.out.auth = who.encode()

@@ -192,3 +192,33 @@ func (l *largeCalls) Answer(r *Reader, _ int) (time.Duration, error) {
 }
 
 func (l *largeCalls) Done(int, time.Duration) { l.done++ }
+
+// TestGivenUp: who waits for an answer hears at once that the connection was closed, and soon
+// that it is to wait no more; neither leaves a goroutine behind.
+func TestGivenUp(t *testing.T) {
+	for name, end := range map[string]func(c *Conn, cancel func()){
+		"closed":    func(c *Conn, _ func()) { _ = c.Close() },
+		"cancelled": func(_ *Conn, cancel func()) { cancel() },
+	} {
+		c, far := dial(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- c.Call(ctx, add, func(w *Writer) { w.Uint32(1) }, nil) }()
+		if _, ok := far.take(); !ok {
+			t.Fatal("no call came")
+		}
+		end(c, cancel)
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%s: it has an answer", name)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: it still waits", name)
+		}
+		cancel()
+		if err := c.Net().Close(); name == "closed" && err == nil {
+			t.Error("it could be closed twice")
+		}
+	}
+}

@@ -12,6 +12,9 @@ import (
 
 // try sends as much as the socket has room for, and does not wait.
 func try(conn net.Conn, b []byte) (n int, err error) {
+	if own, ok := conn.(interface{ try([]byte) (int, error) }); ok {
+		return own.try(b)
+	}
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
 		return 0, nil

@@ -91,6 +91,7 @@ func TestReads(t *testing.T) {
 		{"4.1", 3, 8, 100_001, true},
 		{"4.1", 2, 4, 1 << 20, false},
 		{"4.1", 1, 2, synthetic.MaxData, true},
+		{"4.2", 2, 16, 4096, true},
 	} {
 		m := open(t, address("big", "&version="+test.version), nfs.Options{Connections: test.connections, Depth: test.depth})
 		if m.Size != int64(100*unit.GiB) || m.MaxRead != synthetic.MaxData {

@@ -11,7 +11,7 @@ import (
 	"github.com/fullbore/fullbore/nfs/rpc"
 )
 
-// v4 answers version 4.1.
+// v4 answers versions 4.1 and 4.2.
 type v4 struct {
 	*tree
 	*sessions
@@ -19,7 +19,10 @@ type v4 struct {
 }
 
 const (
-	minorVersion  = 1
+	// The minor versions that are answered alike: RFC 7862 adds operations, none that a server
+	// must have.
+	leastMinor, mostMinor = 1, 2
+
 	maxTag        = 1 << 10 // bytes
 	maxOperations = 64      // of a compound
 	procNull      = 0
@@ -69,7 +72,7 @@ func (c *compound) run() rpcv2.AcceptedReplyData {
 	c.w.Uint32(0)
 	status := nfsv4.NFS4_OK
 	switch {
-	case minor != minorVersion:
+	case minor < leastMinor || minor > mostMinor:
 		status = nfsv4.NFS4ERR_MINOR_VERS_MISMATCH
 	case count > maxOperations:
 		status = nfsv4.NFS4ERR_TOO_MANY_OPS
