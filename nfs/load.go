@@ -31,6 +31,7 @@ type Load struct {
 	Omit     time.Duration // before it, not measured
 	Seed     uint64        // of the chance; 0: another one each time, so that the server does not have in memory what the last test read
 	Check    func(offset int64, part []byte) error
+	Discard  bool // have the kernel drop what is read, without a copy, where it does that (Linux, MSG_TRUNC); not with Check
 
 	ReadAhead *unit.Size // bytes that a client reads ahead of a program, which Size and Depth follow from ([Load.ReadsAhead]); nil: they stand for themselves
 }
@@ -140,6 +141,7 @@ func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Dura
 		slots := (load.Depth - i + len(m.conns) - 1) / len(m.conns)
 		p.flights = make([]Request, slots)
 		parts[i] = p
+		c.Discard = r.Discard
 		done.Go(func() {
 			if err := c.Pipeline(ctx, slots, p); err != nil {
 				cancel(fmt.Errorf("connection %d: %w", i+1, err))

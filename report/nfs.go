@@ -44,6 +44,9 @@ func nfsRequests(load nfs.Load) string {
 	if load.ReadAhead != nil {
 		text += fmt.Sprintf(" with %v read ahead", *load.ReadAhead)
 	}
+	if load.Discard {
+		text += ", dropped by the kernel without a copy"
+	}
 	if load.Writes > 0 {
 		text += fmt.Sprintf(", %s of them writes", unit.Percent(load.Writes))
 	}

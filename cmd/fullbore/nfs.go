@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/fullbore/fullbore/nfs"
@@ -71,6 +72,7 @@ type nfsRequests struct {
 	Write       bool   `xor:"op" help:"Write instead of reading. This destroys what the file has."`
 	Mix         string `xor:"op" placeholder:"SHARE" help:"This share of the requests writes, such as 30%. This destroys what the file has."`
 	GetAttr     bool   `name:"getattr" xor:"op" help:"Only look at the file: no data, and mostly no disk."`
+	Discard     bool   `help:"Have the kernel drop what is read, without a copy (Linux, MSG_TRUNC), to see what the network and the server can do. Programs get a copy, and so do requests without this."`
 	Null        bool   `xor:"op" help:"Only call the server: the network and its threads alone."`
 }
 
@@ -98,6 +100,9 @@ func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 		return l, usageError("--connections %d: use 1 to %d", c.Connections, nfs.MaxConnections)
 	case depth < c.Connections || depth > nfs.MaxDepth:
 		return l, usageError("--depth %d: use %d (one a connection) to %d", depth, c.Connections, nfs.MaxDepth)
+	}
+	if l.Discard = c.Discard; c.Discard && (runtime.GOOS != "linux" || c.Write || c.Mix != "" || c.GetAttr || c.Null) {
+		return l, usageError("--discard: only what is read can be dropped by the kernel, and only Linux's does it")
 	}
 	switch {
 	case c.Write:

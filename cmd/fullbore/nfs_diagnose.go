@@ -124,6 +124,8 @@ func (c *nfsFile) place(load nfs.Load) (*mounted.Place, error) {
 		return nil, usageError("%s: through a mount files are only read; for more name the file as nfs://SERVER/EXPORT/FILE", c.Target)
 	case c.Connections != 1:
 		return nil, usageError("--connections: a mount has its own (its option nconnect)")
+	case load.Discard:
+		return nil, usageError("--discard: programs that read through a mount get a copy")
 	case load.ReadAhead != nil:
 		return nil, usageError("--readahead: a mount reads ahead by itself (read_ahead_kb of its device)")
 	}

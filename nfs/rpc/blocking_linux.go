@@ -65,6 +65,24 @@ func (c *blocking) Read(b []byte) (int, error) {
 	}
 	n, err := unix.Read(c.fd, b)
 	c.using.RUnlock()
+	return c.came(n, err)
+}
+
+// drop is Read of at most n bytes that nobody wants to see: the kernel does not copy them (MSG_TRUNC, tcp(7)).
+func (c *blocking) drop(n int) (int, error) {
+	if err := c.use(); err != nil {
+		return 0, err
+	}
+	done, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(c.fd), 0, uintptr(n), unix.MSG_TRUNC, 0, 0)
+	c.using.RUnlock()
+	if errno != 0 {
+		return c.came(0, errno)
+	}
+	return c.came(int(done), nil)
+}
+
+// came is what a read that ended so says.
+func (c *blocking) came(n int, err error) (int, error) {
 	switch {
 	case n > 0:
 		return n, nil

@@ -35,6 +35,10 @@ type Conn struct {
 	// (nfs(5), timeo).
 	Within time.Duration
 
+	// Discard has the kernel drop the data of answers that nobody wants to see, without a copy
+	// (MSG_TRUNC, tcp(7)). Elsewhere than on Linux it is copied all the same.
+	Discard bool
+
 	// Most is how many bytes an answer may have. Its default has room for 1 MiB of data.
 	Most int
 

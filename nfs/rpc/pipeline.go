@@ -72,7 +72,10 @@ func (c *Conn) Pipeline(ctx context.Context, slots int, caller Caller) error {
 	p.clock, _ = caller.(Clock)
 	p.tick()
 	p.in.fill = p.fill
-	defer func() { p.in.fill = nil }()
+	if d, ok := c.conn.(dropper); ok && c.Discard {
+		p.in.drop = func(n int) (int, error) { return p.wait(func() (int, error) { return d.drop(n) }) }
+	}
+	defer func() { p.in.fill, p.in.drop = nil, nil }()
 	for slot := range p.flights {
 		p.call(slot)
 	}
@@ -153,8 +156,23 @@ func (p *pipeline) step() error {
 	return nil
 }
 
+// dropper is a connection whose kernel drops what comes, without a copy of it: at most n bytes.
+type dropper interface{ drop(n int) (int, error) }
+
+// headRoom is how much is read at once where the kernel drops the rest of an answer: the head
+// of one, and little of its data.
+const headRoom = 256
+
 // fill reads what there is, after it has sent what is to be answered.
 func (p *pipeline) fill(b []byte) (int, error) {
+	if p.in.drop != nil {
+		b = b[:min(len(b), headRoom)]
+	}
+	return p.wait(func() (int, error) { return p.conn.Read(b) })
+}
+
+// wait reads by read, after it has sent what is to be answered.
+func (p *pipeline) wait(read func() (int, error)) (int, error) {
 	for {
 		if err := p.flush(); err != nil {
 			return 0, err
@@ -164,7 +182,7 @@ func (p *pipeline) fill(b []byte) (int, error) {
 				return 0, err
 			}
 		}
-		n, err := p.conn.Read(b)
+		n, err := read()
 		p.tick()
 		switch {
 		case n > 0:

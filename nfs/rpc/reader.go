@@ -115,12 +115,36 @@ func (r *Reader) Skip(n int) { r.skip(n, nil) }
 // come: to each part goes to take, if there is one.
 func (r *Reader) Payload(most int, take func(part []byte)) (n int) {
 	n = r.length(most)
-	r.skip(n, take)
+	rest := n
+	if take == nil {
+		rest -= r.drop(n)
+	}
+	r.skip(rest, take)
 	r.skip(padding(n), nil)
 	if r.err != nil {
 		return 0
 	}
 	return n
+}
+
+// drop has the kernel drop of n bytes what this process has not taken from it yet, if it does
+// that here, and skips the others; it says how many that were.
+func (r *Reader) drop(n int) (done int) {
+	if r.in.drop == nil || r.err != nil || n > r.left {
+		return 0
+	}
+	had := min(n, r.in.end-r.in.begin)
+	r.skip(had, nil)
+	for done = had; done < n; {
+		part, err := r.in.drop(n - done)
+		if err != nil {
+			r.err = err
+			return done
+		}
+		done += part
+		r.left -= part
+	}
+	return done
 }
 
 func (r *Reader) skip(n int, take func([]byte)) {
@@ -157,6 +181,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 // input is what came of a stream and was not used yet.
 type input struct {
 	fill       func([]byte) (int, error) // waits until there is some; nil: there is no more
+	drop       func(n int) (int, error)  // waits until there is some, and drops at most n bytes of it; nil: cannot be done
 	buf        []byte
 	begin, end int
 }

@@ -113,6 +113,24 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// TestDiscarded: what the kernel drops is counted as what is read, to the byte: behind it come the
+// heads of the next answers.
+func TestDiscarded(t *testing.T) {
+	address := serve(t, synthetic.Config{Files: files})
+	for _, version := range nfs.Versions {
+		for _, size := range []int{1, 4096, 100_001, 1 << 20} {
+			m := open(t, address("big", "&version="+version), nfs.Options{Connections: 2, Depth: 8})
+			f, err := m.Run(t.Context(), nfs.Load{Op: nfs.Read, Size: size, Depth: 8, Duration: 100 * time.Millisecond, Discard: true}, nil)
+			if err != nil {
+				t.Fatalf("version %s, %d bytes: %v", version, size, err)
+			}
+			if f.Requests == 0 || f.Bytes != f.Requests*int64(size) {
+				t.Errorf("version %s, %d bytes: %+v", version, size, f.Share)
+			}
+		}
+	}
+}
+
 // TestOtherRequests: those that move no data, and writes, which make the file longer.
 func TestOtherRequests(t *testing.T) {
 	address := serve(t, synthetic.Config{Files: files, Writes: true})
