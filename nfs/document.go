@@ -35,13 +35,20 @@ type Document struct {
 	IOPS     float64        `json:"iops"`
 	Goodput  float64        `json:"goodput_bps"`
 	Latency  LatencySummary `json:"latency_ms"`
-	InFlight float64        `json:"in_flight"`                    // by Little's law
-	CPU      float64        `json:"cpu_us_per_request,omitempty"` // of this process
-	Delays   int64          `json:"delays"`                       // requests that the server asked to be sent again later
-	Shares   []ShareSummary `json:"shares"`                       // of each connection
+	InFlight float64        `json:"in_flight"`                        // by Little's law
+	CPU      float64        `json:"cpu_us_per_request,omitempty"`     // of this process
+	FarCPU   *FarCPU        `json:"far_cpu_us_per_request,omitempty"` // absent: not known
+	Delays   int64          `json:"delays"`                           // requests that the server asked to be sent again later
+	Shares   []ShareSummary `json:"shares"`                           // of each connection
 
 	Distribution []LatencyShare `json:"latency_distribution,omitempty"`
 	Each         []StretchRate  `json:"each_second,omitempty"` // rate over time
+}
+
+// FarCPU is processor time of the server's host for a request, in µs.
+type FarCPU struct {
+	Process float64 `json:"process"`        // of the far end that reported it, which may be the server itself
+	Host    float64 `json:"host,omitempty"` // of all that the host did meanwhile
 }
 
 // LatencyShare is the share of the requests that took no longer than a time.
@@ -106,6 +113,9 @@ func NewDocument(target string, m *Mount, load Load, f *Figures) *Document {
 	}
 	if f.Requests > 0 {
 		d.CPU = float64(f.CPU.Microseconds()) / float64(f.Requests)
+		if f.Far != nil {
+			d.FarCPU = &FarCPU{float64(f.Far.Process.Microseconds()) / float64(f.Requests), float64(f.Far.Host.Microseconds()) / float64(f.Requests)}
+		}
 	}
 	for _, s := range f.Connections {
 		d.Shares = append(d.Shares, ShareSummary{s.Requests, float64(s.Bytes) * 8 / seconds, s.tcp()})

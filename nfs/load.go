@@ -33,7 +33,17 @@ type Load struct {
 	Check    func(offset int64, part []byte) error
 	Discard  bool // have the kernel drop what is read, without a copy, where it does that (Linux, MSG_TRUNC); not with Check
 
+	// Far asks the server's host what processor time it has used; nil: nobody can.
+	Far func(context.Context) (Processor, error)
+
 	ReadAhead *unit.Size // bytes that a client reads ahead of a program, which Size and Depth follow from ([Load.ReadsAhead]); nil: they stand for themselves
+}
+
+// Processor is what a server's host had used of its processors' time at one instant: the
+// process that was asked, and all of the host (0: not known).
+type Processor struct {
+	At            time.Time
+	Process, Host time.Duration
 }
 
 // InOrderFrom is from which size on, in bytes, requests are one behind the other unless asked
@@ -85,8 +95,12 @@ type Figures struct {
 	Waited      time.Duration // of all requests together: over Elapsed, it is how many were on their way (Little's law)
 	Connections []Connection
 	CPU         time.Duration // processor time of this process; 0: not known
+	Far         *Cost         // of the server's host; nil: not known
 	Each        []Stretch     // of about a second each, one behind the other; what is shorter at the end is not among them
 }
+
+// Cost is processor time in the measured time.
+type Cost struct{ Process, Host time.Duration }
 
 // Stretch is what was answered in a part of the measured time.
 type Stretch struct {
@@ -113,6 +127,7 @@ type run struct {
 	requests atomic.Int64
 	bytes    atomic.Int64
 	cpu      [2]time.Duration // at the measured time's beginning and end; 0: not known
+	far      [2]Processor     // as well
 	tcp      [2][]*bulk.TCPInfo
 	each     []Stretch
 }
@@ -163,6 +178,8 @@ func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Dura
 
 // account reads what the measured time costs.
 func (r *run) account(ctx context.Context) {
+	var asking sync.WaitGroup // the answer takes its time, and has its own clock
+	defer asking.Wait()
 	for i, wait := range [...]time.Duration{r.Omit, r.Duration} {
 		select {
 		case <-time.After(wait):
@@ -174,6 +191,9 @@ func (r *run) account(ctx context.Context) {
 		}
 		for _, c := range r.conns {
 			r.tcp[i] = append(r.tcp[i], inspect(c.Net()))
+		}
+		if r.Far != nil {
+			asking.Go(func() { r.far[i], _ = r.Far(ctx) }) // without it, it is not known
 		}
 	}
 }
@@ -247,6 +267,14 @@ func (r *run) figures(parts []*part) *Figures {
 	f := &Figures{Elapsed: r.Duration, Latency: NewLatency(), Each: r.each}
 	if r.cpu[1] > 0 {
 		f.CPU = r.cpu[1] - r.cpu[0]
+	}
+	// Questions take their time to get there: what was used between them is taken as a rate.
+	if took := r.far[1].At.Sub(r.far[0].At); !r.far[0].At.IsZero() && took > 0 {
+		share := float64(r.Duration) / float64(took)
+		part := func(before, after time.Duration) time.Duration {
+			return time.Duration(share * float64(max(0, after-before)))
+		}
+		f.Far = &Cost{part(r.far[0].Process, r.far[1].Process), part(r.far[0].Host, r.far[1].Host)}
 	}
 	for _, p := range parts {
 		f.Latency.Merge(p.latency)

@@ -280,7 +280,7 @@ func TestOpenAPIDescribesEverything(t *testing.T) {
 		t.Errorf("version %s", document.OpenAPI)
 	}
 	for path, method := range map[string]string{
-		"/v1/hello": "get", "/v1/facts": "get", "/v1/transfers": "post", "/v1/transfers/{id}/result": "get",
+		"/v1/hello": "get", "/v1/facts": "get", "/v1/processor": "get", "/v1/transfers": "post", "/v1/transfers/{id}/result": "get",
 		"/v1/probes": "post", "/v1/changes": "get", "/v1/changes/{id}/revert": "post",
 	} {
 		if document.Paths[path][method] == nil {

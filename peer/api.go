@@ -60,6 +60,7 @@ func (s *Server) api(router *http.ServeMux) huma.API {
 		DefaultFormat:                "application/json",
 	})
 	s.helloAPI(api)
+	s.processorAPI(api)
 	s.transferAPI(api)
 	s.probeAPI(api)
 	s.changeAPI(api)

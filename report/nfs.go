@@ -84,6 +84,14 @@ func NFS(w io.Writer, load nfs.Load, d *nfs.Document, f *nfs.Figures) {
 	if d.CPU > 0 {
 		s.row("processor", fmt.Sprintf("%v of this host a request, %.2g processors in all", time.Duration(d.CPU*1000).Round(10*time.Nanosecond), d.CPU*d.IOPS/1e6))
 	}
+	if d.FarCPU != nil {
+		us := func(us float64) time.Duration { return time.Duration(us * 1000).Round(10 * time.Nanosecond) }
+		text := fmt.Sprintf("%v of the server's far end a request", us(d.FarCPU.Process))
+		if d.FarCPU.Host > 0 {
+			text = fmt.Sprintf("%v of the server's host a request, all that it did; %v of its far end", us(d.FarCPU.Host), us(d.FarCPU.Process))
+		}
+		s.row("", text)
+	}
 	if len(f.Connections) > 1 {
 		least, most := f.Connections[0].Requests, f.Connections[0].Requests
 		for _, c := range f.Connections {

@@ -19,6 +19,7 @@ type nfsCmd struct {
 
 type nfsTestCmd struct {
 	nfsFile
+	farServer
 	repeatFlags
 	Time float64 `short:"t" default:"10" placeholder:"SECONDS" help:"Measured time (10)."`
 	Omit float64 `short:"O" default:"1" placeholder:"SECONDS" help:"Do not measure the first seconds (1)."`
@@ -43,7 +44,7 @@ func (c *nfsFile) file(app *app, verb string) (*nfs.Target, error) {
 		return nil, &hinted{err: errors.New("name a file of a server, such as nfs://server/export/file, or a scenario with --lab"), hint: hint, code: exitUsage}
 	}
 	if c.Lab != "" {
-		return nil, nfsInLab(app, c.Lab)
+		return nil, nfsInLab(app, c.Lab, verb)
 	}
 	target, err := nfs.ParseTarget(c.Target)
 	if err != nil {

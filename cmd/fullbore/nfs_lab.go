@@ -12,7 +12,7 @@ import (
 
 // nfsInLab runs this command line on host a of a scenario, with a server of NFS on host b. What
 // the scenario says of either holds unless a flag does.
-func nfsInLab(app *app, name string) error {
+func nfsInLab(app *app, name, verb string) error {
 	s, err := lab.Load(name)
 	if err != nil {
 		return &hinted{err: err, code: exitUsage}
@@ -23,7 +23,11 @@ func nfsInLab(app *app, name string) error {
 		serve, load = append(serve, nfsServerFlags(&s.NFS.Server)...), nfsLoadFlags(&s.NFS.Load, app.args)
 	}
 	return inLabWith(app, name, serve, func(b netip.Addr, serves *serveDocument) []string {
-		return append(slices.Clip(load), serves.NFS.target(b.String()))
+		flags := slices.Clip(load)
+		if verb == "test" {
+			flags = append(flags, "--far", b.String())
+		}
+		return append(flags, serves.NFS.target(b.String()))
 	})
 }
 

@@ -44,6 +44,9 @@ func TestIntegrationNFS(t *testing.T) {
 		if law := 1 / 0.010; math.Abs(d.IOPS/law-1) > 0.25 {
 			t.Errorf("%.0f requests a second; one in each 10 ms makes %.0f", d.IOPS, law)
 		}
+		if d.CPU <= 0 || d.FarCPU == nil || d.FarCPU.Process <= 0 {
+			t.Errorf("processor time of both ends: %v, %+v", d.CPU, d.FarCPU)
+		}
 	})
 	t.Run("the window", func(t *testing.T) {
 		t.Parallel()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/nfs"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 )
@@ -23,6 +25,20 @@ func (c *nfsTestCmd) Run(app *app) error {
 	target, err := c.file(app, "test")
 	if target == nil {
 		return err
+	}
+	if c.Far != "" {
+		far, err := peer.Dial(app.ctx, c.Far, c.Token)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = far.Close() }()
+		if _, err := far.Processor(app.ctx); err != nil {
+			return fmt.Errorf("--far %s: %w", c.Far, err)
+		}
+		load.Far = func(ctx context.Context) (nfs.Processor, error) {
+			p, err := far.Processor(ctx)
+			return nfs.Processor(p), err
+		}
 	}
 	kept := c.keepFile(app, record.NFSTest, target.Host, load.Op)
 	d := &experiment.RequestsDocument{}
