@@ -89,7 +89,7 @@ func TestNFSTest(t *testing.T) {
 		if d.Requests == 0 || d.IOPS < float64(d.Requests) || d.Goodput != d.IOPS*4096*8 || d.Latency.P50 > d.Latency.P999 || d.InFlight > 6 {
 			t.Errorf("version %s: %+v", version, d)
 		}
-		if slots := map[string]int{"3": 0, "4.1": 4}[version]; d.Slots != slots {
+		if slots := map[string]int{"3": 0, "4.1": 4, "4.2": 4}[version]; d.Slots != slots {
 			t.Errorf("version %s: %d slots, want %d", version, d.Slots, slots)
 		}
 	}
