@@ -53,9 +53,9 @@ func (d *nfsDiagnosis) outcome() record.Outcome {
 	return record.Outcome{IOPS: now, Goodput: unit.Rate(now * 8 * float64(d.Evidence.Size)), Verdict: d.Verdict.Cause}
 }
 
-// changesOf are those that larger windows needed of both hosts, for the record.
-func changesOf(h *climb.Hosts) (all []record.Change) {
-	for _, c := range h.Changes {
+// changesOf are those of both hosts that were kept, for the record.
+func changesOf(h *climb.Hosts, r *climb.Result) (all []record.Change) {
+	for _, c := range h.Kept(r.Best()) {
 		all = append(all, record.Change{Host: c.Host, Tunable: c.Tunable, From: c.From, To: c.To, Who: record.ByTune})
 	}
 	return all

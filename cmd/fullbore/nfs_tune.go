@@ -85,8 +85,8 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		if err == nil {
 			result.Changed(hosts, sets)
 		}
-		if keep && result.Windows() {
-			came.Changes = changesOf(hosts)
+		if keep {
+			came.Changes = changesOf(hosts, result)
 		}
 	}
 	switch {

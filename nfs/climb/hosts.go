@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -104,6 +105,17 @@ func (h *Hosts) Bring(ctx context.Context, s State) error {
 		}
 	}
 	return nil
+}
+
+// Kept are the changes that a state needs of both hosts.
+func (h *Hosts) Kept(s State) (all []plan.Change) {
+	if s.Windows {
+		all = slices.Clone(h.Changes)
+	}
+	if server := h.Server; server != nil && s.Threads > 0 && s.Threads != server.Threads {
+		all = append(all, plan.Change{Host: server.Host, Tunable: threads, From: strconv.Itoa(server.Threads), To: strconv.Itoa(s.Threads)})
+	}
+	return all
 }
 
 // revertWithin is how long one host has to put everything back.

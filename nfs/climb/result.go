@@ -99,7 +99,7 @@ func (r *Result) Changed(h *Hosts, sets []string) {
 	for _, c := range h.Others {
 		r.Advise("on %s, set %s to %s: %s", c.Host, c.Tunable, c.To, c.Why)
 	}
-	if r.to.Threads != r.from.Threads {
+	if r.to.Threads != r.from.Threads && len(sets) > 0 {
 		r.Advise("the server has %d threads until it is started again; for good: %s", r.to.Threads, keepThreads(r.to.Threads))
 	}
 	for _, undo := range sets {
