@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,7 +28,7 @@ type Trial struct {
 	place       *Place
 	tree        *os.File // its root
 	connections int
-	others      int // connections to the server that there were before; -1: the kernel does not report them
+	others      map[netip.AddrPort]bool // this host's ends of the connections to the server that there were before; nil: the kernel does not report them
 }
 
 // ErrShared says that a trial would share the connections of a mount that is in use.
@@ -107,24 +108,28 @@ func (p *Place) settings(version string, connections int) []setting {
 // settleWithin is how long the connections of the last trial may take to go.
 const settleWithin = 3 * time.Second
 
-// settled waits until no connections of an earlier trial are left, and counts the others:
-// those that there were before the first one.
-func (p *Place) settled(ctx context.Context) (int, error) {
+// settled waits until no more connections to the server are left than before the first trial, and
+// gives those.
+func (p *Place) settled(ctx context.Context) (map[netip.AddrPort]bool, error) {
 	for began := time.Now(); ; {
 		sockets, err := flow.Sockets(ctx, p.Server)
 		if err != nil {
-			return -1, ctx.Err() // a kernel without inet_diag can mount all the same
+			return nil, ctx.Err() // a kernel without inet_diag can mount all the same
 		}
 		n := len(sockets)
 		if p.others == nil {
 			p.others = &n
 		}
 		if n <= *p.others || time.Since(began) > settleWithin {
-			return n, nil
+			others := map[netip.AddrPort]bool{}
+			for _, s := range sockets {
+				others[s.Local] = true
+			}
+			return others, nil
 		}
 		select {
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -194,10 +199,16 @@ func (t *Trial) Read(ctx context.Context, load Load, readers int, omit, measured
 // alone says, as an error, that the trial has not the connections that it was to have.
 func (t *Trial) alone(ctx context.Context) error {
 	sockets, err := flow.Sockets(ctx, t.place.Server)
-	if err != nil || t.others < 0 {
+	if err != nil || t.others == nil {
 		return ctx.Err() // they are not reported here
 	}
-	switch own := len(sockets) - t.others; {
+	own := 0
+	for _, s := range sockets {
+		if !t.others[s.Local] {
+			own++
+		}
+	}
+	switch {
 	case own < 1:
 		return ErrShared
 	case own < t.connections:
