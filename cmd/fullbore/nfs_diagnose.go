@@ -59,19 +59,9 @@ func (c *nfsDiagnoseCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	var place *mounted.Place
-	var target *nfs.Target
-	var server string
-	if isPath(c.Target) {
-		if place, err = c.place(load); err != nil {
-			return err
-		}
-		server = place.Server.Addr().String()
-	} else {
-		if target, err = c.file(app, "diagnose"); target == nil {
-			return err
-		}
-		server = target.Host
+	place, target, server, err := c.either(app, "diagnose", load)
+	if server == "" {
+		return err
 	}
 	threads, err := c.threads(app)
 	if err != nil {
@@ -108,6 +98,21 @@ func (c *nfsDiagnoseCmd) evidence(app *app, place *mounted.Place, target *nfs.Ta
 		return mounted.Measure(app.ctx, place, mounted.Load{Size: load.Size, Random: load.Random}, load.Depth, watch)
 	}
 	return limit.Measure(app.ctx, *target, load, c.Connections, 0, watch)
+}
+
+// either is the file that is named: of a mount of this host, or of a server; and that server. Of
+// a scenario, where the verb has run, it is neither.
+func (c *nfsFile) either(app *app, verb string, load nfs.Load) (place *mounted.Place, target *nfs.Target, server string, err error) {
+	if isPath(c.Target) {
+		if place, err = c.place(load); err != nil {
+			return nil, nil, "", err
+		}
+		return place, nil, place.Server.Addr().String(), nil
+	}
+	if target, err = c.file(app, verb); target == nil {
+		return nil, nil, "", err
+	}
+	return nil, target, target.Host, nil
 }
 
 // isPath says whether a target is a place of this host and no address.

@@ -33,20 +33,10 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	if err != nil {
 		return err
 	}
-	var place *mounted.Place
-	var target *nfs.Target
-	var server string
-	if isPath(c.Target) {
-		if place, err = c.place(load); err != nil {
-			return err
-		}
-		server = place.Server.Addr().String()
-	} else {
-		load.Omit, load.Duration = climbOmit, climbMeasured
-		if target, err = c.file(app, "tune"); target == nil {
-			return err
-		}
-		server = target.Host
+	load.Omit, load.Duration = climbOmit, climbMeasured
+	place, target, server, err := c.either(app, "tune", load)
+	if server == "" {
+		return err
 	}
 	kept := c.keepFile(app, record.NFSTune, server, load.Op)
 	var came record.Outcome
