@@ -24,6 +24,11 @@ type Requester interface {
 // fileFactors are those that requests to a file can vary.
 var fileFactors = []string{"window", "connections", "depth", "size"}
 
+// OfFile says whether an experiment varies what only requests to a file have.
+func (s *Spec) OfFile() bool {
+	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.file })
+}
+
 // asksFor says what an experiment varies that a world cannot.
 func asksFor(factors Factors, world World) error {
 	_, requests := world.(Requester)
@@ -32,7 +37,7 @@ func asksFor(factors Factors, world World) error {
 		case requests && !slices.Contains(fileFactors, f.name):
 			return fmt.Errorf("%s is not of requests to a file: vary %s", f.name, strings.Join(fileFactors, ", "))
 		case !requests && f.file:
-			return fmt.Errorf("%s is of requests to a file of NFS: name one instead of a far end or a scenario, such as nfs://server/export/file", f.name)
+			return fmt.Errorf("%s is of requests to a file of NFS: name one instead of a far end, such as nfs://server/export/file, or a scenario", f.name)
 		}
 	}
 	return nil

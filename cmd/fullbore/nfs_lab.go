@@ -20,7 +20,10 @@ func nfsInLab(app *app, name, verb string) error {
 	serve := []string{"--nfs", "--nfs-writes", "--nfs-client", "0.0.0.0/0"}
 	var load []string
 	if s.NFS != nil {
-		serve, load = append(serve, nfsServerFlags(&s.NFS.Server)...), nfsLoadFlags(&s.NFS.Load, app.args)
+		serve = append(serve, nfsServerFlags(&s.NFS.Server)...)
+		if verb != "sweep" { // an experiment says by itself what is asked
+			load = nfsLoadFlags(&s.NFS.Load, app.args)
+		}
 	}
 	return inLabWith(app, name, serve, func(b netip.Addr, serves *serveDocument) []string {
 		flags := slices.Clip(load)

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/nfs/limit"
+	"github.com/fullbore/fullbore/sweep"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -70,6 +75,28 @@ func TestIntegrationNFS(t *testing.T) {
 			if d.Verdict.Cause != want {
 				t.Errorf("%s: %+v; %+v", args, d.Verdict, d.Evidence)
 			}
+		}
+	})
+	t.Run("swept", func(t *testing.T) {
+		t.Parallel()
+		experiment := filepath.Join(t.TempDir(), "depth.yaml")
+		if err := os.WriteFile(experiment, []byte("name: depth\nfactors: {depth: [1, 4]}\nmeasure: {duration: 500ms}\nblocks: 2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run := exec.CommandContext(t.Context(), self(t), "sweep", experiment, "--lab", scenario, "--json")
+		run.Env = append(os.Environ(), "FULLBORE_STATE="+t.TempDir())
+		var said bytes.Buffer
+		run.Stderr = &said
+		stdout, err := run.Output()
+		var d sweep.Document
+		if err == nil {
+			err = json.Unmarshal(stdout, &d)
+		}
+		if err != nil || len(d.Points) < 2 {
+			t.Fatalf("%v: %s%s", err, stdout, &said)
+		}
+		if one, four := d.Points[0].IOPS, d.Points[1].IOPS; one > 1.1/0.010 || four < 2*one {
+			t.Errorf("%.0f requests a second with one in flight, %.0f with four", one, four)
 		}
 	})
 	t.Run("tuned", func(t *testing.T) {

@@ -50,6 +50,9 @@ func (c *sweepCmd) Run(app *app) error {
 	if err != nil {
 		return &hinted{err: err, hint: "fullbore sweep lists those that are built in; docs/sweep.md describes files", code: exitUsage}
 	}
+	if c.Host == "" && spec.OfFile() {
+		return c.filesInLab(app, spec)
+	}
 	world, name, end, err := c.world(app, spec)
 	if err != nil {
 		return err
@@ -133,6 +136,15 @@ func (c *sweepCmd) world(app *app, spec *sweep.Spec) (world sweep.World, name st
 		return nil, "", nil, errors.Join(err, far.Close())
 	}
 	return hosts, c.Host, func() { _ = far.Close() }, nil
+}
+
+// filesInLab carries out an experiment about a file on the two hosts of a scenario.
+func (c *sweepCmd) filesInLab(app *app, spec *sweep.Spec) error {
+	scenario := cmp.Or(c.Lab, spec.Scenario)
+	if scenario == "" {
+		return usageError("experiment %s names no scenario: name a file, such as nfs://server/export/file, or a scenario with --lab", spec.Name)
+	}
+	return nfsInLab(app, scenario, "sweep")
 }
 
 // files is the world of a file. Where windows are varied, a far end on its server is needed.
