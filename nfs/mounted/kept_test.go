@@ -1,6 +1,7 @@
 package mounted
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -83,6 +84,12 @@ func TestTrialSettings(t *testing.T) {
 			if want := map[string]string{"vers": "4.1", "nconnect": "8", "rsize": "262144", "timeo": "50", "sec": "sys", "source": "b:/export"}[s.name]; s.value != want {
 				t.Errorf("%+v, want %s", s, want)
 			}
+		}
+	}
+	for version, want := range map[string]string{"4.2": "4.1", "4.1": "4.2", "4.0": "", "3": ""} {
+		p.Version = version
+		if got, err := p.apart(); got != want || (want == "") != errors.Is(err, ErrShared) {
+			t.Errorf("a trial of a mount of version %s has %q, %v; want %q", version, got, err, want)
 		}
 	}
 	for path, want := range map[string]string{"/mnt/file": "sub/file", "/mnt/a/b": "sub/a/b"} {
