@@ -83,6 +83,7 @@ func exported(t *testing.T) (all []family, scraped map[string]bool) {
 // The manual has each metric with its type, unit, labels and meaning, as they are
 // exported, and no other.
 func TestManualHasAllMetrics(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/prometheus.md")
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +166,7 @@ func TestDashboardIsWhole(t *testing.T) {
 
 // Dashboard and alerts name metrics that there are, with labels that these have.
 func TestExpressionsNameWhatThereIs(t *testing.T) {
+	t.Parallel()
 	all, scraped := exported(t)
 	labels := map[string]string{}
 	for _, f := range all {
@@ -207,6 +209,7 @@ func TestExpressionsNameWhatThereIs(t *testing.T) {
 
 // The alerts do what their tests say.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("promtool is not installed")

@@ -131,6 +131,7 @@ var varying = regexp.MustCompile(`(?m)^(fullbore_(?:build_info|scrape_duration_s
 // All that there is to tell of a host, as Prometheus reads it: the last runs of each
 // path (a failed one hides no result), flows, change sets and the far end's tests.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	text := scrape(t, opened(t, everything(t)))
 	if !regexp.MustCompile(`(?m)^fullbore_record_size_bytes [1-9]`).MatchString(text) {
 		t.Error("the runs take no room")
@@ -181,6 +182,7 @@ func TestLittleToTell(t *testing.T) {
 // A part that fails is told, in the metrics and once in the log, and takes no other part
 // with it; when it is there again, so are its metrics.
 func TestPartFails(t *testing.T) {
+	t.Parallel()
 	var log transcript.Log
 	broken := errors.New("the disk\nis gone")
 	s := everything(t)
@@ -217,6 +219,7 @@ func TestPartFails(t *testing.T) {
 
 // A part that hangs is left behind, is not asked again meanwhile, and comes back.
 func TestPartHangs(t *testing.T) {
+	t.Parallel()
 	hang, asked := make(chan struct{}), make(chan struct{}, 10)
 	s := everything(t)
 	s.Changes = func() ([]change.Set, error) {

@@ -154,7 +154,7 @@ func TestIntegrationGanesha(t *testing.T) {
 				t.Fatalf("%s: %v", options, err)
 			}
 			f, err := m.Run(t.Context(), nfs.Load{
-				Op: step.op, Size: size, Depth: 12, Duration: 300 * time.Millisecond, Seed: seed,
+				Op: step.op, Size: size, Depth: 12, Duration: 200 * time.Millisecond, Seed: seed,
 				Check: func(at int64, part []byte) error {
 					if from := int(at % size); !bytes.Equal(part, data[from:from+len(part)]) {
 						return fmt.Errorf("the %d bytes at %d are others than were written", len(part), at)

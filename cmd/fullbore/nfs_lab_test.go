@@ -101,7 +101,7 @@ func TestIntegrationNFS(t *testing.T) {
 	})
 	t.Run("tuned", func(t *testing.T) {
 		t.Parallel()
-		stdout, stderr, code := fullbore(t, "nfs", "tune", "--lab", scenario, "-J", "--size", "64KiB", "--depth", "16", "--budget", "20s")
+		stdout, stderr, code := fullbore(t, "nfs", "tune", "--lab", scenario, "-J", "--size", "64KiB", "--depth", "16", "--budget", "15s")
 		var r climb.Result
 		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
 			t.Fatalf("exit code %d, %v: %s", code, err, stderr)

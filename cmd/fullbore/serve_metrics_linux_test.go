@@ -163,7 +163,7 @@ func startPrometheus(t *testing.T, dir, files, address string) (ask func(query s
 		t.Fatal(err)
 	}
 	config := strings.NewReplacer("/etc/prometheus/fullbore", files, "b.example:5201", address).Replace(string(said[1]))
-	config = "global: {scrape_interval: 3s, scrape_timeout: 3s}\n" + config
+	config = "global: {scrape_interval: 2s, scrape_timeout: 2s}\n" + config
 	name := filepath.Join(dir, "prometheus.yml")
 	for path, text := range map[string][]byte{name: []byte(config), filepath.Join(files, "rules.yml"): rules} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
