@@ -30,7 +30,7 @@ func (p *Place) Keeps(root, option, value string) *Edit {
 	units, _ := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.mount")) // the pattern is a good one
 	for _, unit := range units {
 		text, err := os.ReadFile(unit)
-		if err != nil || !slices.Contains(strings.Split(strings.ReplaceAll(string(text), " ", ""), "\n"), "Where="+p.Point) {
+		if err != nil || !slices.ContainsFunc(strings.Split(string(text), "\n"), p.where) {
 			continue
 		}
 		e := edit(root, strings.TrimPrefix(unit, strings.TrimSuffix(root, "/")), func(line string) (string, bool) {
@@ -42,6 +42,12 @@ func (p *Place) Keeps(root, option, value string) *Edit {
 		}
 	}
 	return nil
+}
+
+// where says whether a line of a unit names the place (systemd.mount(5), Where=).
+func (p *Place) where(line string) bool {
+	key, value, _ := strings.Cut(line, "=")
+	return strings.TrimSpace(key) == "Where" && strings.TrimSpace(value) == p.Point
 }
 
 // edit is the first line of a file that is to read otherwise.

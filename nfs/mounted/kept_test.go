@@ -18,7 +18,7 @@ func TestKeeps(t *testing.T) {
 	}
 	const fstab = "# a comment on /mnt/a\nb:/other /mnt/other nfs4 defaults 0 0\n" +
 		"b:/export\t/mnt/a\\040b   nfs4\tvers=4.2,nconnect=2,hard 0 0\n/dev/sda1 /mnt/disk ext4 defaults 0 1\nb:/no /mnt/none nfs\n"
-	const unit = "[Unit]\nDescription=x\n[Mount]\nWhat=b:/export\nWhere=/mnt/unit\nOptions=vers=4.1\n"
+	const unit = "[Unit]\nDescription=x\n[Mount]\nWhat=b:/export\nWhere = /mnt/my unit\nOptions=vers=4.1\n"
 	root := t.TempDir()
 	write := func(file, text string) {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestKeeps(t *testing.T) {
 	for _, test := range []struct{ point, value, file, want string }{
 		{"/mnt/a b", "4", "/etc/fstab", "b:/export\t/mnt/a\\040b   nfs4\tvers=4.2,hard,nconnect=4 0 0"},
 		{"/mnt/other", "4", "/etc/fstab", "b:/other /mnt/other nfs4 defaults,nconnect=4 0 0"},
-		{"/mnt/unit", "8", "/etc/systemd/system/mnt-unit.mount", "Options=vers=4.1,nconnect=8"},
+		{"/mnt/my unit", "8", "/etc/systemd/system/mnt-unit.mount", "Options=vers=4.1,nconnect=8"},
 		{"/mnt/disk", "4", "", ""},
 		{"/mnt/none", "4", "", ""},
 		{"/mnt/nowhere", "4", "", ""},
