@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,8 +22,13 @@ type nfsDiagnoseCmd struct {
 
 // farServer is where the file's server can be asked and changed.
 type farServer struct {
-	Far   string `placeholder:"HOST" help:"Where 'fullbore serve' runs on the file's server ('tune': the file's host): how many threads it has is seen there only, and windows and threads are raised there."`
+	Far   string `placeholder:"HOST" help:"Where 'fullbore serve' runs on the file's server ('tune': the file's host). There alone is seen how many threads it has and what a request costs its processors; 'tune' raises windows and threads there."`
 	Token string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What that 'serve' printed: allows to read that host's facts and change its tunables."`
+}
+
+// dial connects to it; unnamed: to another host.
+func (s *farServer) dial(app *app, unnamed string) (*peer.Client, error) {
+	return (&optionalTarget{Host: cmp.Or(s.Far, unnamed), Token: s.Token}).dial(app)
 }
 
 // threads asks the file's server how many threads it has, if it is named; 0: not known.
@@ -30,7 +36,7 @@ func (s *farServer) threads(app *app) (int, error) {
 	if s.Far == "" {
 		return 0, nil
 	}
-	far, err := peer.Dial(app.ctx, s.Far, s.Token)
+	far, err := s.dial(app, "")
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fullbore/fullbore/experiment"
 	"github.com/fullbore/fullbore/nfs"
-	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 )
@@ -27,7 +26,7 @@ func (c *nfsTestCmd) Run(app *app) error {
 		return err
 	}
 	if c.Far != "" {
-		far, err := peer.Dial(app.ctx, c.Far, c.Token)
+		far, err := c.dial(app, "")
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -46,20 +45,9 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	defer watch.End()
 	hosts, missing, done := c.meet(app, server, load.Op, kept, watch)
 	defer done()
-	var bench climb.Bench
-	options := climb.Options{Budget: c.Budget, Watcher: watch}
-	var mount *climb.Mount
-	if place != nil {
-		mount = &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
-		bench, options.Mounted = mount, true
-		options.Start, options.Most, options.Least, options.InOrder, options.Limits = mount.Begin(), mount.Most(), mount.Least(), mount.InOrder(), mount.Limits(watch)
-	} else {
-		file := &climb.File{Target: *target, Load: load, Hosts: hosts}
-		bench = file
-		options.Start, options.InOrder, options.Limits = file.Begin(c.Connections), file.InOrder(), file.Limits(watch)
-		if options.Most, err = file.Most(app.ctx); err != nil {
-			return interruptedNFS(app, err, "nothing was changed")
-		}
+	bench, options, err := c.bench(app, place, target, load, hosts, watch)
+	if err != nil {
+		return interruptedNFS(app, err, "nothing was changed")
 	}
 	result, err := climb.Run(app.ctx, bench, options)
 	if hosts != nil {
@@ -89,7 +77,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	case c.Apply == "none" && result.Hosts():
 		result.Advise("what helped of the hosts is proven, and put back (--apply none)")
 	}
-	if mount != nil {
+	if mount, ok := bench.(*climb.Mount); ok {
 		came.Changes = append(came.Changes, c.keepMount(app, mount, result)...)
 	}
 	result.Target = c.Target
@@ -107,13 +95,29 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	return nil
 }
 
+// bench is what a climb measures: programs that read through trial mounts where the file has a
+// place, else requests of fullbore's own.
+func (c *nfsTuneCmd) bench(app *app, place *mounted.Place, target *nfs.Target, load nfs.Load, hosts *climb.Hosts, watch report.Monitor) (climb.Bench, climb.Options, error) {
+	o := climb.Options{Budget: c.Budget, Watcher: watch}
+	if place != nil {
+		m := &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
+		o.Start, o.Most, o.Least, o.InOrder, o.Limits, o.Mounted = m.Begin(), m.Most(), m.Least(), m.InOrder(), m.Limits(watch), true
+		return m, o, nil
+	}
+	f := &climb.File{Target: *target, Load: load, Hosts: hosts}
+	o.Start, o.InOrder, o.Limits = f.Begin(c.Connections), f.InOrder(), f.Limits(watch)
+	var err error
+	o.Most, err = f.Most(app.ctx)
+	return f, o, err
+}
+
 // meet plans for the windows of both hosts, if a far end runs on the file's server; hosts is nil
 // if none does. Missing says what is not tried without one.
 func (c *nfsTuneCmd) meet(app *app, server string, op nfs.Op, kept *keeper, watch report.Monitor) (hosts *climb.Hosts, missing []string, done func()) {
 	changes, err := localChanges()
 	var far *peer.Client
 	if err == nil {
-		far, err = peer.Dial(app.ctx, cmp.Or(c.Far, server), c.Token)
+		far, err = c.dial(app, server)
 	}
 	if err == nil {
 		direction := bulk.Reverse // data of reads come from the server

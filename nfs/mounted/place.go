@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/fullbore/fullbore/nfs"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -117,6 +119,25 @@ func (p *Place) locate() error {
 		return nil
 	}
 	return errors.New("the mount is gone")
+}
+
+// mountInfo are the mounts that this process sees.
+func mountInfo() ([]*procfs.MountInfo, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return nil, fmt.Errorf("read mounts: %w", err)
+	}
+	return mounts, nil
+}
+
+// below is the file's path from the root of what the mount shows of its export.
+func (p *Place) below() string {
+	rest := strings.TrimPrefix(strings.TrimPrefix(p.File, p.Point), "/")
+	return strings.TrimPrefix(filepath.Join(p.root, rest), "/")
 }
 
 // Slots are how many requests the mount may have on their way; 0: more than anyone asks for.

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/nfs"
@@ -35,7 +31,7 @@ type Trial struct {
 var ErrShared = errors.New("the kernel would let a trial share the connections of a mount that is in use")
 
 // Try mounts the file's export once more, over so many connections. ReadAhead is the trial's;
-// nil: what the kernel gives new mounts. It needs Linux 5.6 and root.
+// nil: what the kernel gives new mounts. It needs root, and a kernel that makes mounts of NFS by fsopen(2).
 func (p *Place) Try(ctx context.Context, connections int, readAhead *unit.Size) (t *Trial, err error) {
 	version, err := p.apart()
 	if err != nil {
@@ -84,8 +80,8 @@ type setting struct{ name, value string }
 // asMounted are the options that a trial has as the place's mount has them.
 var asMounted = []string{"rsize", "wsize", "sec", "proto", "clientaddr"}
 
-// settings of a trial. It is soft, so that a server that does not answer is an error after
-// three tries of 5 s (timeo is in tenths of a second) and no process hangs; and has a cache of its own.
+// settings of a trial. It is soft, so that the kernel gives up on a server that does not answer
+// (nfs(5); timeo is in tenths of a second) and no process hangs; and has a cache of its own.
 func (p *Place) settings(version string, connections int) []setting {
 	s := []setting{
 		{"source", p.Device}, {"vers", version}, {"addr", p.Server.Addr().String()}, {"nconnect", strconv.Itoa(connections)},
@@ -215,25 +211,6 @@ func (t *Trial) alone(ctx context.Context) error {
 		return fmt.Errorf("of %s the kernel opened %d", unit.Count(t.connections, "connection"), own)
 	}
 	return nil
-}
-
-// mountInfo are the mounts that this process sees.
-func mountInfo() ([]*procfs.MountInfo, error) {
-	self, err := procfs.Self()
-	if err != nil {
-		return nil, err
-	}
-	mounts, err := self.MountInfo()
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
-	}
-	return mounts, nil
-}
-
-// below is the file's path from the root of what the mount shows of its export.
-func (p *Place) below() string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(p.File, p.Point), "/")
-	return strings.TrimPrefix(filepath.Join(p.root, rest), "/")
 }
 
 func (t *Trial) open(direct bool) (*os.File, error) { return openIn(t.tree, t.place.below(), direct) }
