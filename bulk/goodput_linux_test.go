@@ -78,7 +78,7 @@ func draw(number int) drawn {
 // first and last packets. What the machine adds when it is loaded is known: a
 // wire that was held up brings afterwards what it owes.
 func TestIntegrationGoodputBound(t *testing.T) {
-	tight, run, step := 0, 0, 3
+	tight, run, step := 0, 0, 5
 	if os.Getenv("FULLBORE_LONG") != "" {
 		step = 1
 	}

@@ -142,7 +142,7 @@ func TestIntegrationWindowsOfPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := parse(t, "factors: {path.rtt: [20ms, 80ms], buffers: [64KiB, 1MiB]}\nmeasure: {duration: 600ms, omit: 700ms}\nblocks: 2\nlaw: window\n")
+	spec := parse(t, "factors: {path.rtt: [20ms, 80ms], buffers: [64KiB, 1MiB]}\nmeasure: {duration: 500ms, omit: 500ms}\nblocks: 2\nlaw: window\n")
 	doc, err := Run(t.Context(), spec, NewPaths(scenario, LabHosts(), openLab), &Memory{}, &log{})
 	if err != nil {
 		t.Fatal(err)

@@ -151,6 +151,7 @@ func pagesToSee(p *shownPage) map[string]string {
 // light theme on a wide screen and in the dark one on a phone's; none has to be
 // scrolled sideways; the policy lets all of it work, and no page asks anyone but us.
 func TestEveryoneCanUseIt(t *testing.T) {
+	t.Parallel()
 	const axe = "../bin/axe/axe.min.js"
 	script, err := os.ReadFile(axe)
 	if err != nil {
@@ -235,6 +236,7 @@ func TestAxeNotices(t *testing.T) {
 // What goes on moves without anyone reloading: the figure, the steps, and the list of
 // what is running; who cannot see is told each phase once.
 func TestItMoves(t *testing.T) {
+	t.Parallel()
 	b := startBrowser(t)
 	p := served(t, kept(t))
 	id := numbered(90)
@@ -272,6 +274,7 @@ func TestItMoves(t *testing.T) {
 // Where as many pages are live as may be, the next one says that it stands still, and
 // moves once there is room.
 func TestNoRoomForAnotherLivePage(t *testing.T) {
+	t.Parallel()
 	b := startBrowser(t)
 	p := served(t, kept(t))
 	others, leave := context.WithCancel(t.Context())

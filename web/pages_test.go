@@ -207,6 +207,7 @@ func audit(t testing.TB, address, body string) (links []string) {
 
 // Every link of every page leads to a page, and all of them are valid.
 func TestEveryLink(t *testing.T) {
+	t.Parallel()
 	p := served(t, kept(t), aChange)
 	for _, v := range []*visitor{p.visit(t), p.entered(t)} {
 		seen := map[string]bool{}
