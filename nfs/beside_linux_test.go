@@ -136,7 +136,7 @@ func processor() time.Duration {
 }
 
 // ours reads by this client, and gives what a processor second brings.
-func ours(t *testing.T, address string, seconds float64) float64 {
+func ours(t *testing.T, address string, coalesce bool, seconds float64) float64 {
 	t.Helper()
 	target, err := nfs.ParseTarget(address)
 	if err != nil {
@@ -147,7 +147,7 @@ func ours(t *testing.T, address string, seconds float64) float64 {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	f, err := m.Run(t.Context(), nfs.Load{Op: nfs.Read, Size: besideBlock, Random: true, Depth: besideDepth, Omit: 200 * time.Millisecond, Duration: time.Duration(seconds * float64(time.Second))}, nil)
+	f, err := m.Run(t.Context(), nfs.Load{Op: nfs.Read, Size: besideBlock, Random: true, Depth: besideDepth, Coalesce: coalesce, Omit: 200 * time.Millisecond, Duration: time.Duration(seconds * float64(time.Second))}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,15 +178,17 @@ func TestIntegrationBeside(t *testing.T) {
 	listens(t, rawPort, "", helper)
 
 	synthetics := fmt.Sprintf("nfs://127.0.0.1:%d%s/big?version=4.1", syntheticPort, synthetic.Root)
-	var loop, mine []float64
+	var loop, mine, coalesced []float64
 	for range rounds {
 		got, err := rawLoop(seconds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		loop, mine = append(loop, got), append(mine, ours(t, synthetics, seconds))
+		loop = append(loop, got)
+		mine, coalesced = append(mine, ours(t, synthetics, false, seconds)), append(coalesced, ours(t, synthetics, true, seconds))
 	}
 	compared(t, "synthetic files", "raw loop", loop, mine)
+	compared(t, "synthetic files, coalesced", "raw loop", loop, coalesced)
 	if least := stat.Median(mine) / stat.Median(loop); !(least > 0) {
 		t.Errorf("%v beside %v", mine, loop)
 	}
@@ -240,10 +242,12 @@ func besideLibnfs(t *testing.T, rounds int, seconds float64) {
 	}
 	for _, version := range []string{"3", "4.1"} {
 		address := fmt.Sprintf("nfs://127.0.0.1:%d/mem/file?version=%s&mountport=%d", ganeshaPort, version, ganeshaPort+1)
-		var libnfs, mine []float64
+		var libnfs, mine, coalesced []float64
 		for range rounds {
-			libnfs, mine = append(libnfs, theirs()), append(mine, ours(t, address, seconds))
+			libnfs = append(libnfs, theirs())
+			mine, coalesced = append(mine, ours(t, address, false, seconds)), append(coalesced, ours(t, address, true, seconds))
 		}
 		compared(t, "NFS-Ganesha, version "+version, "libnfs (version 3)", libnfs, mine)
+		compared(t, "NFS-Ganesha, version "+version+", coalesced", "libnfs (version 3)", libnfs, coalesced)
 	}
 }

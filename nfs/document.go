@@ -26,6 +26,7 @@ type Document struct {
 	Random      bool       `json:"random"`
 	ReadAhead   *unit.Size `json:"read_ahead_bytes,omitempty"` // of a program that reads in order; absent: requests do not go by that
 	Discarded   bool       `json:"discarded,omitempty"`        // by the kernel, without a copy: what was read
+	Coalesced   bool       `json:"coalesced,omitempty"`        // answers were taken several at a time
 	WriteShare  float64    `json:"write_share,omitempty"`      // of the requests
 	Connections int        `json:"connections"`
 	Depth       int        `json:"depth"` // requests in flight that were asked for
@@ -107,7 +108,7 @@ func NewDocument(target string, m *Mount, load Load, f *Figures) *Document {
 	seconds := f.Elapsed.Seconds()
 	d := &Document{
 		Schema: Schema, Target: target, Version: m.Version, FileBytes: m.Size, MaxRead: m.MaxRead, MaxWrite: m.MaxWrite, Slots: m.Slots,
-		Op: load.Op.String(), Size: load.Size, Random: load.Random, ReadAhead: load.ReadAhead, Discarded: load.Discard, WriteShare: load.Writes, Connections: len(f.Connections), Depth: load.Depth,
+		Op: load.Op.String(), Size: load.Size, Random: load.Random, ReadAhead: load.ReadAhead, Discarded: load.Discard, Coalesced: load.Coalesce, WriteShare: load.Writes, Connections: len(f.Connections), Depth: load.Depth,
 		Seconds: seconds, Requests: f.Requests, IOPS: f.Rate(), Goodput: float64(f.Bytes) * 8 / seconds, Latency: summary(f.Latency),
 		InFlight: f.InFlight(), Delays: f.Delays, Distribution: distribution(f.Latency), Each: stretches(f.Each),
 	}

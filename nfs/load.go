@@ -33,6 +33,8 @@ type Load struct {
 	Check    func(offset int64, part []byte) error
 	Discard  bool // have the kernel drop what is read, without a copy, where it does that (Linux, MSG_TRUNC); not with Check
 
+	Coalesce bool // take answers several at a time ([rpc.Conn.Coalesce])
+
 	// Far asks the server's host what processor time it has used; nil: nobody can.
 	Far func(context.Context) (Processor, error)
 
@@ -156,7 +158,7 @@ func (m *Mount) Run(ctx context.Context, load Load, watch func(elapsed time.Dura
 		slots := (load.Depth - i + len(m.conns) - 1) / len(m.conns)
 		p.flights = make([]Request, slots)
 		parts[i] = p
-		c.Discard = r.Discard
+		c.Discard, c.Coalesce = r.Discard, r.Coalesce
 		done.Go(func() {
 			if err := c.Pipeline(ctx, slots, p); err != nil {
 				cancel(fmt.Errorf("connection %d: %w", i+1, err))

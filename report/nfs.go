@@ -47,6 +47,9 @@ func nfsRequests(load nfs.Load) string {
 	if load.Discard {
 		text += ", dropped by the kernel without a copy"
 	}
+	if load.Coalesce {
+		text += ", answers taken several at a time"
+	}
 	if load.Writes > 0 {
 		text += fmt.Sprintf(", %s of them writes", unit.Percent(load.Writes))
 	}

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fullbore/fullbore/internal/guest"
 	"github.com/fullbore/fullbore/nfs/climb"
@@ -237,8 +240,78 @@ func TestGuestNFSTune(t *testing.T) {
 	})
 }
 
-// TestGuestNFSReadAhead: how far a mount reads ahead is raised on the mount in use, and put back.
-func TestGuestNFSReadAhead(t *testing.T) {
+// connections is how many a has to the server.
+func (n *kernelNFS) connections() int {
+	n.a.t.Helper()
+	const established = `$3 ~ /:0801$/ && $4 == "01"` // of port 2049, see proc_net_tcp in the kernel's documentation
+	return strings.Count(n.a.script("awk '"+established+"' /proc/net/tcp"), "\n")
+}
+
+// inTrial starts 'nfs tune' on host a, and gives it once it reads through a trial mount.
+func (n *kernelNFS) inTrial(t *testing.T, said *bytes.Buffer) *exec.Cmd {
+	t.Helper()
+	tuning := n.a.command(self(t), "nfs", "tune", "/run/mnt/file", "--size", "256KiB", "--random", "--depth", "8", "--far", "127.0.0.1:1", "--budget", "60s")
+	tuning.Stdout, tuning.Stderr = said, said
+	used := n.connections()
+	if err := tuning.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a trial's connections", func() bool { return n.connections() > used })
+	return tuning
+}
+
+// TestGuestNFSTrialEnds: a trial mount goes with the process that has it, however that ends, and a
+// server that dies meanwhile ends the tuning with an error; programs can read on through the mount
+// in use.
+func TestGuestNFSTrialEnds(t *testing.T) {
+	if !guest.Run(t, machineOfNFS) {
+		return
+	}
+	n := newKernelNFS(t, "b")
+	n.mounts("/run/export", "vers=4.2")
+	reads := func() {
+		t.Helper()
+		n.a.script("dd if=/run/mnt/file of=/dev/null bs=4096 count=1 2>/dev/null")
+		if is := n.a.script("grep -c nfs4 /proc/mounts"); is != "1\n" {
+			t.Errorf("%s mounts of NFS are there", is)
+		}
+	}
+	used := n.connections()
+	for name, sent := range map[string]os.Signal{"killed": os.Kill, "Ctrl-C": os.Interrupt} {
+		var said bytes.Buffer
+		tuning := n.inTrial(t, &said)
+		if err := tuning.Process.Signal(sent); err != nil {
+			t.Fatal(err)
+		}
+		err := tuning.Wait()
+		t.Logf("%s: %v: %s", name, err, &said)
+		await(t, name+": no connection of a trial is left", func() bool { return n.connections() <= used })
+		reads()
+	}
+	var said bytes.Buffer
+	tuning := n.inTrial(t, &said)
+	n.threads("0")
+	began := time.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- tuning.Wait() }()
+	select {
+	case err := <-ended:
+		t.Logf("after %v: %v: %s", time.Since(began).Round(time.Second), err, &said)
+		if err == nil || !strings.Contains(said.String(), "trial") {
+			t.Errorf("a server that died: %v: %s", err, &said)
+		}
+	case <-time.After(3 * time.Minute):
+		_ = tuning.Process.Kill()
+		t.Fatalf("the tuning hangs where the server died: %s", &said)
+	}
+	n.b.script("rpc.nfsd --no-nfs-version 3 --nfs-version 4 8; for i in $(seq 50); do echo Y 2>/dev/null >/proc/fs/nfsd/v4_end_grace && break; sleep 0.2; done")
+	reads()
+}
+
+// TestGuestNFSClient: what the client's kernel has for all of a host. How far a mount reads ahead is
+// raised on the mount in use; how many slots a mount asks for, of those that are made from then on. Both
+// are put back.
+func TestGuestNFSClient(t *testing.T) {
 	if !guest.Run(t, machineOfNFS) {
 		return
 	}
@@ -255,5 +328,23 @@ func TestGuestNFSReadAhead(t *testing.T) {
 	n.undo(t, r)
 	if now := ahead(); now != "0\n" {
 		t.Errorf("after it was undone: %s", now)
+	}
+	const file = "/sys/module/nfs/parameters/max_session_slots"
+	n.a.script("echo 4 >" + file)
+	n.mounts("/run/export", "vers=4.2")
+	r = n.tune(t, "60s", "--size", "4KiB", "--random", "--depth", "4", "--far", "127.0.0.1:1")
+	asked := n.a.script("cat " + file)
+	if r.Verdict.Cause != limit.Slots || r.GainCI95[0] < 1.5 || asked == "4\n" {
+		t.Errorf("%+v; %s slots", r, asked)
+	}
+	n.remounts()
+	var d nfsDiagnosis
+	n.verb(t, &d, "diagnose", "--size", "4KiB", "--random", "--depth", strings.TrimSpace(asked))
+	if d.Evidence.Now.IOPS < 1.5*r.Before.IOPS {
+		t.Errorf("mounted anew with %s slots: %+v", asked, d.Evidence.Now)
+	}
+	n.undo(t, r)
+	if now := n.a.script("cat " + file); now != "4\n" {
+		t.Errorf("after it was undone: %s slots", now)
 	}
 }

@@ -74,6 +74,7 @@ type nfsRequests struct {
 	Mix         string `xor:"op" placeholder:"SHARE" help:"This share of the requests writes, such as 30%. This destroys what the file has."`
 	GetAttr     bool   `name:"getattr" xor:"op" help:"Only look at the file: no data, and mostly no disk."`
 	Discard     bool   `help:"Have the kernel drop what is read, without a copy (Linux, MSG_TRUNC), to see what the network and the server can do. Programs get a copy, and so do requests without this."`
+	Coalesce    bool   `help:"Take answers several at a time, as a network card coalesces its interrupts (Linux): a request costs this host less, and takes up to an eighth longer."`
 	Null        bool   `xor:"op" help:"Only call the server: the network and its threads alone."`
 }
 
@@ -104,6 +105,9 @@ func (c *nfsRequests) load(depth int) (nfs.Load, error) {
 	}
 	if l.Discard = c.Discard; c.Discard && (runtime.GOOS != "linux" || c.Write || c.Mix != "" || c.GetAttr || c.Null) {
 		return l, usageError("--discard: only what is read can be dropped by the kernel, and only Linux's does it")
+	}
+	if l.Coalesce = c.Coalesce; c.Coalesce && runtime.GOOS != "linux" {
+		return l, usageError("--coalesce: only Linux lets a program sleep until several answers are there")
 	}
 	switch {
 	case c.Write:

@@ -137,6 +137,8 @@ func (c *nfsFile) place(load nfs.Load) (*mounted.Place, error) {
 		return nil, usageError("--connections: a mount has its own (its option nconnect)")
 	case load.Discard:
 		return nil, usageError("--discard: programs that read through a mount get a copy")
+	case load.Coalesce:
+		return nil, usageError("--coalesce: the kernel takes a mount's answers, and does that as it likes")
 	case load.ReadAhead != nil:
 		return nil, usageError("--readahead: a mount reads ahead by itself (read_ahead_kb of its device)")
 	}

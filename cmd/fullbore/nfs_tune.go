@@ -18,7 +18,7 @@ type nfsTuneCmd struct {
 	nfsFile
 	farServer
 	Budget time.Duration `default:"3m" help:"Time to spend on requests at most."`
-	Apply  string        `enum:"none,live,persist" default:"live" help:"What becomes of windows, server threads and a mount's read-ahead that helped: none (prove it, then put them back), live (until the next boot), persist (windows: for good)."`
+	Apply  string        `enum:"none,live,persist" default:"live" help:"What becomes of windows, server threads, slots and a mount's read-ahead that helped: none (prove it, then put them back), live (until the next boot), persist (windows and slots: for good)."`
 }
 
 // Each run of a climb: long enough for windows to open on any path that NFS is used over.
@@ -45,27 +45,32 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 	defer watch.End()
 	hosts, missing, done := c.meet(app, server, load.Op, kept, watch)
 	defer done()
+	if place != nil {
+		hosts.Client = c.client(app, kept)
+	}
 	bench, options, err := c.bench(app, place, target, load, hosts, watch)
 	if err != nil {
 		return interruptedNFS(app, err, "nothing was changed")
 	}
 	result, err := climb.Run(app.ctx, bench, options)
-	if hosts != nil {
-		keep := err == nil && c.Apply != "none" && result.Hosts()
-		best := options.Start
-		if keep {
-			best = result.Best()
-		}
-		sets, ended := hosts.End(app.ctx, best, keep, c.Apply == "persist")
-		if ended != nil {
-			return &hinted{err: errors.Join(err, ended), hint: "run fullbore status on both hosts", code: exitFailed}
-		}
-		if err == nil {
-			result.Changed(hosts, sets)
-		}
-		if keep {
-			came.Changes = changesOf(hosts, result)
-		}
+	best := options.Start
+	if err == nil {
+		best = result.Best()
+	}
+	helped := len(hosts.Kept(best)) > 0
+	keep := helped && c.Apply != "none"
+	if !keep {
+		best = options.Start
+	}
+	sets, ended := hosts.End(app.ctx, best, keep, c.Apply == "persist")
+	if ended != nil {
+		return &hinted{err: errors.Join(err, ended), hint: "run fullbore status on both hosts", code: exitFailed}
+	}
+	if err == nil {
+		result.Changed(hosts, sets)
+	}
+	if keep {
+		came.Changes = changesOf(hosts, result)
 	}
 	switch {
 	case errors.Is(err, climb.ErrBudget):
@@ -74,7 +79,7 @@ func (c *nfsTuneCmd) Run(app *app) (err error) {
 		return &hinted{err: err, hint: "fullbore nfs tune nfs://SERVER/EXPORT/FILE has connections of its own", code: exitFailed}
 	case err != nil:
 		return interruptedNFS(app, err, "both hosts are as they were")
-	case c.Apply == "none" && result.Hosts():
+	case c.Apply == "none" && helped:
 		result.Advise("what helped of the hosts is proven, and put back (--apply none)")
 	}
 	if mount, ok := bench.(*climb.Mount); ok {
@@ -102,6 +107,9 @@ func (c *nfsTuneCmd) bench(app *app, place *mounted.Place, target *nfs.Target, l
 	if place != nil {
 		m := &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
 		o.Start, o.Most, o.Least, o.InOrder, o.Limits, o.Mounted = m.Begin(), m.Most(), m.Least(), m.InOrder(), m.Limits(watch), true
+		if hosts.Client != nil {
+			hosts.Client.Found = o.Start.Depth
+		}
 		return m, o, nil
 	}
 	f := &climb.File{Target: *target, Load: load, Hosts: hosts}
@@ -111,8 +119,18 @@ func (c *nfsTuneCmd) bench(app *app, place *mounted.Place, target *nfs.Target, l
 	return f, o, err
 }
 
-// meet plans for the windows of both hosts, if a far end runs on the file's server; hosts is nil
-// if none does. Missing says what is not tried without one.
+// client is this host, whose kernel mounts the file; nil: its mounts' slots cannot be changed.
+func (c *nfsTuneCmd) client(app *app, kept *keeper) *climb.Client {
+	facts, err := kept.near(app.ctx)
+	changes, failed := localChanges()
+	if err != nil || failed != nil {
+		return nil
+	}
+	return climb.ClientOf(facts, changes)
+}
+
+// meet plans for the windows of both hosts, if a far end runs on the file's server. Missing says
+// what is not tried without one.
 func (c *nfsTuneCmd) meet(app *app, server string, op nfs.Op, kept *keeper, watch report.Monitor) (hosts *climb.Hosts, missing []string, done func()) {
 	changes, err := localChanges()
 	var far *peer.Client
@@ -127,6 +145,7 @@ func (c *nfsTuneCmd) meet(app *app, server string, op nfs.Op, kept *keeper, watc
 		hosts, err = climb.Meet(app.ctx, kept.near, changes, kept.far(far), direction, watch)
 	}
 	if err != nil {
+		hosts = &climb.Hosts{}
 		missing = append(missing, fmt.Sprintf("windows and the server's threads were left as they are: %v; with fullbore serve --allow-changes on the file's server, and its token here, they are tried too", err))
 	}
 	return hosts, missing, func() {

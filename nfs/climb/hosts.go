@@ -23,11 +23,13 @@ type Far interface {
 	Changes() change.Host
 }
 
-// Hosts are both ends: a climb may raise their windows, and the threads of a server of NFS.
+// Hosts are both ends: a climb may raise their windows, the threads of a server of NFS and the
+// slots of a client's mounts.
 type Hosts struct {
 	Changes []plan.Change // for windows that the path needs, and that may be made
 	Others  []plan.Change // that may not be made from here
 	Server  *Server       // nil: it serves no NFS, or not with Linux's threads
+	Client  *Client       // nil: the file is not mounted here, or the slots of mounts cannot be changed
 
 	ends map[plan.Role]*change.Held
 }
@@ -90,6 +92,9 @@ func (h *Hosts) Bring(ctx context.Context, s State) error {
 	if err := h.Server.bring(ctx, s.Threads); err != nil {
 		return err
 	}
+	if err := h.Client.bring(ctx, s.Depth); err != nil {
+		return err
+	}
 	for role, held := range h.ends {
 		want := map[string]string{}
 		for _, c := range h.Changes {
@@ -115,6 +120,9 @@ func (h *Hosts) Kept(s State) (all []plan.Change) {
 	if server := h.Server; server != nil && s.Threads > 0 && s.Threads != server.Threads {
 		all = append(all, plan.Change{Host: server.Host, Tunable: threads, From: strconv.Itoa(server.Threads), To: strconv.Itoa(s.Threads)})
 	}
+	if client := h.Client; client.needs(s.Depth) > 0 {
+		all = append(all, plan.Change{Host: client.Host, Tunable: slots, From: strconv.Itoa(client.Slots), To: strconv.Itoa(client.needs(s.Depth))})
+	}
 	return all
 }
 
@@ -122,7 +130,7 @@ func (h *Hosts) Kept(s State) (all []plan.Change) {
 const revertWithin = 10 * time.Second
 
 // End closes the change sets: what a state needs stays if it is to be kept, until the next
-// boot or, with persist, windows for good; else all is put back. It gives what undoes the sets
+// boot or, with persist, windows and slots for good; else all is put back. It gives what undoes the sets
 // that stay, and on which host.
 func (h *Hosts) End(ctx context.Context, s State, keep, persist bool) (sets []string, err error) {
 	var errs []error
@@ -132,7 +140,7 @@ func (h *Hosts) End(ctx context.Context, s State, keep, persist bool) (sets []st
 		}
 	}
 	end := func(held *change.Held, host string, persist bool) {
-		if held.ID == "" {
+		if held == nil || held.ID == "" {
 			return
 		}
 		if keep && len(held.Live) > 0 {
@@ -158,6 +166,9 @@ func (h *Hosts) End(ctx context.Context, s State, keep, persist bool) (sets []st
 	}
 	if h.Server != nil {
 		end(&h.Server.held, h.Server.Host, false)
+	}
+	if h.Client != nil {
+		end(&h.Client.held, h.Client.Host, persist)
 	}
 	return slices.Clip(sets), errors.Join(errs...)
 }

@@ -42,6 +42,9 @@ func (m *Mount) Most() State {
 		return most
 	}
 	most.Depth = max(m.Readers, cmp.Or(m.Place.Slots(), usualSlots))
+	if m.Hosts != nil && m.Place.Slots() > 0 {
+		most.Depth = max(most.Depth, m.Hosts.Client.most())
+	}
 	return most
 }
 

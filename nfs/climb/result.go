@@ -79,14 +79,11 @@ type Outcome struct {
 // Windows says whether larger windows are among what helped.
 func (r *Result) Windows() bool { return r.to.Windows && !r.from.Windows }
 
-// Hosts says whether something of the hosts is among what helped.
-func (r *Result) Hosts() bool { return r.Windows() || r.to.Threads != r.from.Threads }
-
 // Best is the state that was proven to be the fastest.
 func (r *Result) Best() State { return r.to }
 
-// Changed says what the windows needed of the hosts, the change sets that keep it, and what
-// could not be changed from here.
+// Changed says what windows and slots needed of the hosts, the change sets that keep it, and
+// what could not be changed from here.
 func (r *Result) Changed(h *Hosts, sets []string) {
 	for _, c := range h.Changes {
 		o := Outcome{c.Tunable + " on " + c.Host, c.From, c.To, "larger windows"}
@@ -101,6 +98,10 @@ func (r *Result) Changed(h *Hosts, sets []string) {
 	}
 	if r.to.Threads != r.from.Threads && len(sets) > 0 {
 		r.Advise("the server has %d threads until it is started again; for good: %s", r.to.Threads, keepThreads(r.to.Threads))
+	}
+	if n := h.Client.needs(r.to.Depth); n > 0 && len(sets) > 0 {
+		r.Kept = append(r.Kept, Outcome{slots + " on " + h.Client.Host, strconv.Itoa(h.Client.Slots), strconv.Itoa(n), "slots for so many requests"})
+		r.Advise("a mount has the slots that it asked for when it was made: unmount and mount it, and it asks for %d", n)
 	}
 	for _, undo := range sets {
 		r.Advise("to undo, %s", undo)

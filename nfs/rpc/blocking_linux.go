@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ type blocking struct {
 	fd            int
 	local, remote net.Addr
 
+	least   int          // bytes that a read waits for (SO_RCVLOWAT): 0 and 1, any; else gather waits, and reads do not
 	using   sync.RWMutex // fd: it is closed when nobody uses it
 	closed  atomic.Bool
 	expired atomic.Bool // the deadline is over
@@ -60,25 +62,48 @@ func (c *blocking) use() error {
 
 // Read waits for a tick at most: its error is then os.ErrDeadlineExceeded, and nothing is lost.
 func (c *blocking) Read(b []byte) (int, error) {
-	if err := c.use(); err != nil {
-		return 0, err
-	}
-	n, err := unix.Read(c.fd, b)
-	c.using.RUnlock()
-	return c.came(n, err)
+	return c.receive(unsafe.Pointer(unsafe.SliceData(b)), len(b), 0)
 }
 
 // drop is Read of at most n bytes that nobody wants to see: the kernel does not copy them (MSG_TRUNC, tcp(7)).
-func (c *blocking) drop(n int) (int, error) {
+func (c *blocking) drop(n int) (int, error) { return c.receive(nil, n, unix.MSG_TRUNC) }
+
+func (c *blocking) receive(into unsafe.Pointer, n int, flags uintptr) (int, error) {
 	if err := c.use(); err != nil {
 		return 0, err
 	}
-	done, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(c.fd), 0, uintptr(n), unix.MSG_TRUNC, 0, 0)
+	if c.least > 1 {
+		flags |= unix.MSG_DONTWAIT
+	}
+	done, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(c.fd), uintptr(into), uintptr(n), flags, 0, 0)
 	c.using.RUnlock()
 	if errno != 0 {
 		return c.came(0, errno)
 	}
 	return c.came(int(done), nil)
+}
+
+// gather waits until n bytes are there, for a millisecond at most, and says whether they are: this
+// thread is not woken for less (SO_RCVLOWAT, socket(7)). Reads after it do not wait, until a gather of
+// 1, which does not wait itself. A read that waits for several bytes would take the first ones and
+// wait for as many again.
+func (c *blocking) gather(n int) bool {
+	if c.use() != nil {
+		return false // the read after it says why
+	}
+	defer c.using.RUnlock()
+	if n != max(c.least, 1) {
+		if unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) != nil {
+			return false
+		}
+		c.least = n
+	}
+	if n == 1 {
+		return false
+	}
+	const most = 1 // ms
+	came, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, most)
+	return err == nil && came > 0
 }
 
 // came is what a read that ended so says.

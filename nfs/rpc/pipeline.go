@@ -44,6 +44,10 @@ type pipeline struct {
 	clock   Clock // nil: the caller has its own
 	reader  Reader
 	look    time.Time // when to look next whether a call takes too long
+
+	gather func(n int) bool // nil: each answer is taken as it comes
+	size   int              // bytes of the last answer
+	there  int              // bytes that are sure to be there
 }
 
 // flight is a call that waits for its answer.
@@ -76,6 +80,10 @@ func (c *Conn) Pipeline(ctx context.Context, slots int, caller Caller) error {
 		p.in.drop = func(n int) (int, error) { return p.wait(func() (int, error) { return d.drop(n) }) }
 	}
 	defer func() { p.in.fill, p.in.drop = nil, nil }()
+	if g, ok := c.conn.(gatherer); ok && c.Coalesce {
+		p.gather = g.gather
+		defer g.gather(1)
+	}
 	for slot := range p.flights {
 		p.call(slot)
 	}
@@ -118,6 +126,7 @@ func (p *pipeline) step() error {
 	if err := p.record(p.Most, r); err != nil {
 		return p.lost(err)
 	}
+	p.size = markSize + r.left
 	var err error
 	xid := r.Uint32()
 	slot := int(xid % MaxSlots)
@@ -171,6 +180,28 @@ func (p *pipeline) fill(b []byte) (int, error) {
 	return p.wait(func() (int, error) { return p.conn.Read(b) })
 }
 
+// gatherer is a connection whose kernel lets it sleep until so many bytes are there: it says whether
+// they are, and after less than 2 it waits for any again.
+type gatherer interface{ gather(n int) bool }
+
+// coalesced is the share of the answers on their way that is waited for at a time, one in so many.
+const coalesced = 8
+
+// several waits until several answers are there, as far as that is to be expected.
+func (p *pipeline) several() {
+	if p.gather == nil || p.there > 0 {
+		return
+	}
+	n := 1
+	if together := p.flying / coalesced; together > 1 {
+		n = max(1, min(together*p.size, roomSize))
+	}
+	p.there = 0
+	if p.gather(n) {
+		p.there = n
+	}
+}
+
 // wait reads by read, after it has sent what is to be answered.
 func (p *pipeline) wait(read func() (int, error)) (int, error) {
 	for {
@@ -182,7 +213,9 @@ func (p *pipeline) wait(read func() (int, error)) (int, error) {
 				return 0, err
 			}
 		}
+		p.several()
 		n, err := read()
+		p.there -= n
 		p.tick()
 		switch {
 		case n > 0:
@@ -192,7 +225,7 @@ func (p *pipeline) wait(read func() (int, error)) (int, error) {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return 0, err
 		}
-		p.look = p.now // nothing is lost
+		p.look, p.there = p.now, 0 // nothing is lost
 	}
 }
 

@@ -114,18 +114,20 @@ func TestReads(t *testing.T) {
 }
 
 // TestDiscarded: what the kernel drops is counted as what is read, to the byte: behind it come the
-// heads of the next answers.
+// heads of the next answers, also where several are taken at a time.
 func TestDiscarded(t *testing.T) {
 	address := serve(t, synthetic.Config{Files: files})
 	for _, version := range nfs.Versions {
 		for _, size := range []int{1, 4096, 100_001, 1 << 20} {
-			m := open(t, address("big", "&version="+version), nfs.Options{Connections: 2, Depth: 8})
-			f, err := m.Run(t.Context(), nfs.Load{Op: nfs.Read, Size: size, Depth: 8, Duration: 100 * time.Millisecond, Discard: true}, nil)
-			if err != nil {
-				t.Fatalf("version %s, %d bytes: %v", version, size, err)
-			}
-			if f.Requests == 0 || f.Bytes != f.Requests*int64(size) {
-				t.Errorf("version %s, %d bytes: %+v", version, size, f.Share)
+			for _, coalesce := range []bool{false, true} {
+				m := open(t, address("big", "&version="+version), nfs.Options{Connections: 2, Depth: 48})
+				f, err := m.Run(t.Context(), nfs.Load{Op: nfs.Read, Size: size, Depth: 48, Duration: 50 * time.Millisecond, Discard: true, Coalesce: coalesce}, nil)
+				if err != nil {
+					t.Fatalf("version %s, %d bytes: %v", version, size, err)
+				}
+				if f.Requests == 0 || f.Bytes != f.Requests*int64(size) {
+					t.Errorf("version %s, %d bytes: %+v", version, size, f.Share)
+				}
 			}
 		}
 	}
