@@ -34,12 +34,19 @@ var builtins = sync.OnceValue(func() []*Scenario {
 	return all
 })
 
-// Builtin gives the scenarios that are part of the program, by name.
-func Builtin() []*Scenario { return builtins() }
+// Builtin gives the scenarios of two hosts and a path that are part of the program, by name.
+func Builtin() []*Scenario {
+	return slices.DeleteFunc(slices.Clone(builtins()), func(s *Scenario) bool { return s.Network != nil })
+}
+
+// Networks gives those of more hosts.
+func Networks() []*Scenario {
+	return slices.DeleteFunc(slices.Clone(builtins()), func(s *Scenario) bool { return s.Network == nil })
+}
 
 // OfTransfers gives those that are made for transfers: the others are for requests to a file.
 func OfTransfers() []*Scenario {
-	return slices.DeleteFunc(slices.Clone(builtins()), func(s *Scenario) bool { return s.NFS != nil })
+	return slices.DeleteFunc(Builtin(), func(s *Scenario) bool { return s.NFS != nil })
 }
 
 func builtin(name string) (*Scenario, error) {

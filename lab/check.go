@@ -35,13 +35,21 @@ var (
 // one key alone stands beside the key; what holds for a direction, in package wire.
 func (s *Scenario) check(root ast.Node) []*schema.Placed {
 	c := checker{schema.Checker{Root: root}}
+	if s.Network != nil {
+		for _, fault := range schema.Check(s) {
+			c.Reject(true, fault.Key, "%w", fault.Err)
+		}
+		c.name(s)
+		c.network(s)
+		return c.Found
+	}
 	sameFaults := reflect.DeepEqual(s.Path.BToA, &s.Path.AToB) // mostly as it was omitted
 	for _, fault := range schema.Check(s) {
 		if !sameFaults || !strings.HasPrefix(fault.Key, "path.b_to_a") {
 			c.Reject(true, fault.Key, "%w", fault.Err)
 		}
 	}
-	c.Reject(!validName.MatchString(s.Name), "name", "a name of small letters, digits and hyphens is needed, not %q", s.Name)
+	c.name(s)
 	c.direction("path.a_to_b", &s.Path, &s.Path.AToB)
 	if !sameFaults {
 		c.direction("path.b_to_a", &s.Path, s.Path.BToA)
@@ -63,6 +71,10 @@ func (s *Scenario) check(root ast.Node) []*schema.Placed {
 		c.Reject(!slices.Contains(Causes, cause), "expect.cause", "unknown cause %q%s", cause, near.DidYouMean(cause, Causes))
 	}
 	return c.Found
+}
+
+func (c *checker) name(s *Scenario) {
+	c.Reject(!validName.MatchString(s.Name), "name", "a name of small letters, digits and hyphens is needed, not %q", s.Name)
 }
 
 func (c *checker) direction(at string, p *Path, d *wire.Direction) {

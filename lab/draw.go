@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fullbore/fullbore/lab/wire"
@@ -13,6 +14,9 @@ import (
 
 // Draw shows the hosts and the path between them as text.
 func (s *Scenario) Draw() string {
+	if s.Network != nil {
+		return s.drawNetwork()
+	}
 	p := &s.Path
 	forward, reverse := p.draw(&p.AToB), p.draw(p.BToA)
 	length := max(utf8.RuneCountInString(forward[0]), utf8.RuneCountInString(reverse[0]))
@@ -51,18 +55,30 @@ func (s *Scenario) Draw() string {
 
 // draw gives the label of one direction's arrow, and what else happens there.
 func (p *Path) draw(d *wire.Direction) []string {
+	return append([]string{" " + drawQueue(d, p.RTT()) + " ── " + d.Rate.String() + " ── " + drawDelay(d) + " "}, drawMore(d)...)
+}
+
+func drawDelay(d *wire.Direction) string {
 	delay := unit.Milliseconds(d.Delay)
 	if d.Jitter > 0 {
 		delay += " ± " + unit.Milliseconds(d.Jitter)
 	}
-	queue := "queue of 1 bdp"
-	if d.Queue != (wire.Queue{}) {
-		queue = "queue of " + d.Queue.String()
-		if d.Queue.Packets == 0 && d.Queue.Bytes == 0 {
-			queue += " (" + d.Queue.Size(d.Rate, p.RTT()).String() + ")"
-		}
+	return delay
+}
+
+func drawQueue(d *wire.Direction, rtt time.Duration) string {
+	if d.Queue == (wire.Queue{}) {
+		return "queue of 1 bdp"
 	}
-	all := []string{" " + queue + " ── " + d.Rate.String() + " ── " + delay + " "}
+	queue := "queue of " + d.Queue.String()
+	if d.Queue.Packets == 0 && d.Queue.Bytes == 0 {
+		queue += " (" + d.Queue.Size(d.Rate, rtt).String() + ")"
+	}
+	return queue
+}
+
+// drawMore is what else happens in a direction.
+func drawMore(d *wire.Direction) (all []string) {
 	for _, impairment := range d.Impairments() {
 		all = append(all, impairment.Says())
 	}
@@ -73,7 +89,17 @@ func (p *Path) draw(d *wire.Direction) []string {
 }
 
 func (h *HostSpec) draw(b *strings.Builder, name string) {
-	var lines []string
+	for i, line := range h.says() {
+		label := ""
+		if i == 0 {
+			label = "host " + name
+		}
+		fmt.Fprintf(b, "  %-7s %s\n", label, line)
+	}
+}
+
+// says is what is particular about the host.
+func (h *HostSpec) says() (lines []string) {
 	add := func(present bool, format string, args ...any) {
 		if present {
 			lines = append(lines, fmt.Sprintf(format, args...))
@@ -87,13 +113,7 @@ func (h *HostSpec) draw(b *strings.Builder, name string) {
 	for _, key := range slices.Sorted(maps.Keys(h.Sysctl)) {
 		add(true, "%s = %s", key, h.Sysctl[key])
 	}
-	for i, line := range lines {
-		label := ""
-		if i == 0 {
-			label = "host " + name
-		}
-		fmt.Fprintf(b, "  %-7s %s\n", label, line)
-	}
+	return lines
 }
 
 // pad centres text in a line of the filler.

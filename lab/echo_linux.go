@@ -26,20 +26,28 @@ const (
 	mostOwn    = 200 * time.Microsecond // 100 to 160 µs were seen; more is not the hosts' time: something else took the processors
 )
 
-// ownTime is what an echo takes over the lab beside the delay of its path: the hosts'
+// mtu is that of all devices.
+func (l *Lab) mtu() int {
+	if n := l.scenario.Network; n != nil {
+		return n.MTU
+	}
+	return l.scenario.Path.MTU
+}
+
+// ownTime is what an echo takes between the first two hosts beside the delay of its path: the hosts'
 // work and sleep, and the wire's. It is measured over a wire without the scenario's
 // impairments, whose chances and counters must not begin with it. 0: it is not known,
 // as a host that was told not to answers no echoes.
-func (l *Lab) ownTime(tuns []*os.File, aToB, bToA wire.Direction) (time.Duration, error) {
-	delay := aToB.Delay + bToA.Delay
+func (l *Lab) ownTime(tuns []*os.File, there, back time.Duration) (time.Duration, error) {
+	delay := there + back
 	if delay > shortPath {
 		return 0, nil
 	}
-	plain, err := wire.Start(tuns[0], tuns[1], l.scenario.Path.MTU, wire.Direction{Delay: aToB.Delay}, wire.Direction{Delay: bToA.Delay})
+	plain, err := wire.Start(tuns[0], tuns[1], l.mtu(), wire.Direction{Delay: there}, wire.Direction{Delay: back})
 	if err != nil {
 		return 0, err
 	}
-	seen, err := l.a.echo()
+	seen, err := l.hosts[0].echo()
 	if err := errors.Join(err, plain.Close()); err != nil {
 		return 0, fmt.Errorf("measure the hosts' own time: %w", err)
 	}

@@ -40,7 +40,7 @@ func TestIntegrationEcho(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := l.a.echo()
+		seen, err := l.hosts[0].echo()
 		if err != nil {
 			t.Fatal(err)
 		}

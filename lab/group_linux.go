@@ -165,8 +165,8 @@ func parseGroups(text string) map[string]string {
 // describeGroups writes the control groups down, for a later lab to remove
 // should this one not live to do it.
 func (l *Lab) describeGroups() error {
-	d := description{PID: os.Getpid(), Scenario: l.scenario.Name, Started: time.Now()}
-	for _, h := range []*Host{l.a, l.b} {
+	d := description{PID: os.Getpid(), Scenario: l.scenario.Name, Hosts: l.scenario.HostNames(), Started: time.Now()}
+	for _, h := range l.hosts {
 		if h.group != "" {
 			d.Groups = append(d.Groups, h.group)
 		}

@@ -1,5 +1,6 @@
 // Package lab makes a scenario real: two hosts, each with a kernel TCP stack of
-// its own in namespaces of its own, joined by an emulated path.
+// its own in namespaces of its own, joined by an emulated path; or many, around
+// switches.
 //
 // The process that calls [Start] runs the path (package wire). Each host is an
 // agent: this very program, executed again as the first process of its own
@@ -37,11 +38,11 @@ type Options struct{}
 // Lab is a running scenario.
 type Lab struct {
 	scenario *Scenario
-	a, b     *Host
+	hosts    []*Host
 	system   // what the operating system needs to run and to end it
 }
 
-// Host is one of the two ends of the path.
+// Host is one of the two ends of the path, or of the many of a network.
 type Host struct {
 	name     string
 	address  netip.Addr
@@ -49,21 +50,23 @@ type Host struct {
 	agent    // the process that is the host
 }
 
-// Host gives the host "a" or "b"; nil for any other name.
+// Host gives the host of that name, "a" or "b" where there is a path; nil for any other name.
 func (l *Lab) Host(name string) *Host {
-	switch name {
-	case "a":
-		return l.a
-	case "b":
-		return l.b
+	for _, h := range l.hosts {
+		if h.name == name {
+			return h
+		}
 	}
 	return nil
 }
 
+// Hosts are all of them: those of a network in the order of its file.
+func (l *Lab) Hosts() []*Host { return l.hosts }
+
 // Scenario is what the lab was made from.
 func (l *Lab) Scenario() *Scenario { return l.scenario }
 
-// Name is "a" or "b", which is also the host name inside.
+// Name is "a" or "b", or as a network has it; it is also the host name inside.
 func (h *Host) Name() string { return h.name }
 
 // Address is the host's IPv4 address on the path.

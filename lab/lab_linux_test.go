@@ -105,7 +105,7 @@ func TestIntegrationHost(t *testing.T) {
 		}
 	}
 	for _, signal := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} { // as of someone who ends all programs of that name
-		if err := lab.b.command.Process.Signal(signal); err != nil {
+		if err := lab.hosts[1].command.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 	}

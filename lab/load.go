@@ -15,10 +15,19 @@ import (
 // 0.4 GB for 16 KB of brackets.
 const maxFile = 16 << 10
 
-// Load gives the built-in scenario of that name or, if the argument has a path
+// Load is [LoadAny] of two hosts and a path; of more hosts the error is an [*ErrNetwork].
+func Load(nameOrFile string) (*Scenario, error) {
+	s, err := LoadAny(nameOrFile)
+	if err == nil && s.Network != nil {
+		return nil, &ErrNetwork{s}
+	}
+	return s, err
+}
+
+// LoadAny gives the built-in scenario of that name or, if the argument has a path
 // separator or ends in .yaml or .yml, the one in that file. Everything wrong
 // with a file is in the error, with line and column.
-func Load(nameOrFile string) (*Scenario, error) {
+func LoadAny(nameOrFile string) (*Scenario, error) {
 	extension := strings.ToLower(filepath.Ext(nameOrFile))
 	if !strings.ContainsAny(nameOrFile, `/\`) && extension != ".yaml" && extension != ".yml" {
 		return builtin(nameOrFile)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fullbore/fullbore/near"
 )
 
 // place is the directory of one running lab: its description, the sockets that
@@ -28,6 +30,7 @@ type place struct {
 type description struct {
 	PID      int       `json:"pid"`
 	Scenario string    `json:"scenario"`
+	Hosts    []string  `json:"hosts"`
 	Started  time.Time `json:"started"`
 	Groups   []string  `json:"groups,omitempty"` // control groups to remove
 }
@@ -52,10 +55,10 @@ func rootsOf(uid int, runtimeDir string) []string {
 
 // newPlace makes a place for a lab of this process, and removes those that dead
 // labs left.
-func newPlace(scenario string) (*place, error) {
+func newPlace(scenario string, hosts []string) (*place, error) {
 	var failed []error
 	for _, root := range roots() {
-		p, err := newPlaceIn(root, scenario)
+		p, err := newPlaceIn(root, scenario, hosts)
 		if err == nil {
 			return p, nil
 		}
@@ -64,8 +67,12 @@ func newPlace(scenario string) (*place, error) {
 	return nil, fmt.Errorf("make a directory for the lab: %w", errors.Join(failed...))
 }
 
-func newPlaceIn(root, scenario string) (*place, error) {
-	if len(root)+len("/4194304.99/a") > maxSocketPath {
+func newPlaceIn(root, scenario string, hosts []string) (*place, error) {
+	name := 0
+	for _, host := range hosts {
+		name = max(name, len(host))
+	}
+	if len(root)+len("/4194304.99/")+name > maxSocketPath {
 		return nil, fmt.Errorf("%s is too long for the path of a socket", root)
 	}
 	if err := os.Mkdir(root, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -93,7 +100,7 @@ func newPlaceIn(root, scenario string) (*place, error) {
 		err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err == nil {
-		err = p.describe(description{PID: os.Getpid(), Scenario: scenario, Started: time.Now()})
+		err = p.describe(description{PID: os.Getpid(), Scenario: scenario, Hosts: hosts, Started: time.Now()})
 	}
 	if err != nil {
 		p.remove()
@@ -228,11 +235,11 @@ func attachWithin(roots []string, id, hostName string) (*Host, error) {
 		}
 		return nil, fmt.Errorf("several labs are running: choose one with --lab: %s", strings.Join(names, ", "))
 	}
-	for _, h := range newHosts() {
+	for _, h := range newHosts(labs[0].Hosts) {
 		if h.name == hostName {
 			h.socket = filepath.Join(labs[0].dir, hostName)
 			return h, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown host %q: a lab has a and b", hostName)
+	return nil, fmt.Errorf("unknown host %q%s: the lab has %s", hostName, near.DidYouMean(hostName, labs[0].Hosts), strings.Join(labs[0].Hosts, ", "))
 }

@@ -13,7 +13,7 @@ import (
 // placeIn makes a place for a lab that ends with the test.
 func placeIn(t *testing.T, root, scenario string) *place {
 	t.Helper()
-	p, err := newPlaceIn(root, scenario)
+	p, err := newPlaceIn(root, scenario, []string{"a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestMostPlaces(t *testing.T) {
 			t.Fatalf("place %d is %s", n+1, p.dir)
 		}
 	}
-	if p, err := newPlaceIn(root, "one"); !os.IsExist(err) {
+	if p, err := newPlaceIn(root, "one", []string{"a", "b"}); !os.IsExist(err) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestPlacesInTurn(t *testing.T) {
 	}
 	made := make(chan error, 1)
 	go func() {
-		p, err := newPlaceIn(root, "one")
+		p, err := newPlaceIn(root, "one", []string{"a", "b"})
 		if err == nil {
 			p.remove()
 		}
@@ -167,7 +167,7 @@ func TestPlaceOfOthers(t *testing.T) {
 			if err := test.make(root); err != nil {
 				t.Fatal(err)
 			}
-			if p, err := newPlaceIn(root, "one"); err == nil || !strings.Contains(err.Error(), test.want) {
+			if p, err := newPlaceIn(root, "one", []string{"a", "b"}); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%+v, %v, want %q", p, err, test.want)
 			}
 		})
@@ -191,7 +191,7 @@ func TestLongestPlace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	longest := strings.Repeat("r", maxSocketPath-len("/4194304.99/a"))
 	placeIn(t, longest, "one")
-	if _, err := newPlaceIn(longest+"r", "one"); err == nil || !strings.HasSuffix(err.Error(), "is too long for the path of a socket") {
+	if _, err := newPlaceIn(longest+"r", "one", []string{"a", "b"}); err == nil || !strings.HasSuffix(err.Error(), "is too long for the path of a socket") {
 		t.Errorf("one byte more: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestAttach(t *testing.T) {
 	for _, test := range []struct{ id, host, want string }{
 		{"", "a", fmt.Sprintf("several labs are running: choose one with --lab: %s (one), %s.2 (two)", id, id)},
 		{"77", "a", "no lab 77 is running"},
-		{id, "c", `unknown host "c": a lab has a and b`},
+		{id, "c", `unknown host "c": the lab has a, b`},
 	} {
 		if h, err := attachWithin([]string{root}, test.id, test.host); err == nil || err.Error() != test.want {
 			t.Errorf("host %s of lab %q: %+v, %v, want %q", test.host, test.id, h, err, test.want)

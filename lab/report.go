@@ -2,7 +2,10 @@ package lab
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/fullbore/fullbore/lab/wire"
 	"github.com/fullbore/fullbore/unit"
@@ -19,6 +22,16 @@ type Report struct {
 	RingDropsB uint64 `json:"ring_drops_b"`
 	// Hosts that do not answer, mostly because they were killed.
 	Ended []string `json:"ended,omitempty"`
+
+	// Of a network; then what is above of a and b is empty.
+	Links     []LinkReport      `json:"links,omitempty"`
+	RingDrops map[string]uint64 `json:"ring_drops,omitempty"` // of hosts, where there were any
+}
+
+// LinkReport is what one link of a network did.
+type LinkReport struct {
+	Name string `json:"name"` // "client1 to lan"
+	wire.DirectionStats
 }
 
 // Invalid is an error that wraps [ErrInvalid] if the lab itself lost packets or
@@ -38,6 +51,14 @@ func (r Report) Invalid() error {
 			lost = append(lost, d.name+" "+fault)
 		}
 	}
+	for _, link := range r.Links {
+		for _, fault := range link.Faults() {
+			lost = append(lost, link.Name+" "+fault)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.RingDrops)) {
+		lost = append(lost, fmt.Sprintf("host %s %d dropped by the TUN ring", name, r.RingDrops[name]))
+	}
 	for _, name := range r.Ended {
 		lost = append(lost, "host "+name+" does not answer")
 	}
@@ -50,10 +71,26 @@ func (r Report) Invalid() error {
 // String is one line for people.
 func (r Report) String() string {
 	line := fmt.Sprintf("lab %s: a to b %s; b to a %s", r.Scenario, direction(r.AToB), direction(r.BToA))
+	if r.Links != nil {
+		line = fmt.Sprintf("lab %s: %s", r.Scenario, strings.Join(r.links(), "; "))
+	}
 	if err := r.Invalid(); err != nil {
 		line += "; " + err.Error()
 	}
 	return line
+}
+
+// links are those with something to tell, after what all of them came to.
+func (r Report) links() []string {
+	var late time.Duration
+	var parts []string
+	for _, link := range r.Links {
+		late = max(late, link.Lateness.P99)
+		if events := link.Events(); len(events) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s, %s", link.Name, unit.Size(link.BytesOut), strings.Join(events, ", ")))
+		}
+	}
+	return append([]string{fmt.Sprintf("%s, late p99 %s at most", unit.Count(len(r.Links), "link"), unit.Milliseconds(late))}, parts...)
 }
 
 func direction(s wire.DirectionStats) string {

@@ -10,16 +10,29 @@ const answerTime = 5 * time.Second
 
 // Report gives the counters as they stand. It is for a lab that is not yet closed.
 func (l *Lab) Report() Report {
-	stats := l.wire.Stats()
-	r := Report{Scenario: l.scenario.Name, AToB: stats.AToB, BToA: stats.BToA}
-	for _, h := range []struct {
-		*Host
-		drops *uint64
-	}{{l.a, &r.RingDropsA}, {l.b, &r.RingDropsB}} {
-		if c, err := h.counters(); err == nil {
-			*h.drops = c.RingDrops
-		} else {
+	r := Report{Scenario: l.scenario.Name}
+	drops := map[string]*uint64{}
+	if l.network != nil {
+		for i, stats := range l.network.Stats() {
+			r.Links = append(r.Links, LinkReport{l.links[i].Name, stats})
+		}
+	} else {
+		stats := l.wire.Stats()
+		r.AToB, r.BToA = stats.AToB, stats.BToA
+		drops["a"], drops["b"] = &r.RingDropsA, &r.RingDropsB
+	}
+	for _, h := range l.hosts {
+		c, err := h.counters()
+		switch {
+		case err != nil:
 			r.Ended = append(r.Ended, h.name)
+		case drops[h.name] != nil:
+			*drops[h.name] = c.RingDrops
+		case c.RingDrops > 0:
+			if r.RingDrops == nil {
+				r.RingDrops = map[string]uint64{}
+			}
+			r.RingDrops[h.name] = c.RingDrops
 		}
 	}
 	return r

@@ -98,7 +98,7 @@ func ownLab() error {
 		}
 		namespaces = append(namespaces, strings.TrimSpace(out.String()))
 	}
-	fmt.Println(filepath.Base(lab.place.dir), namespaces[0], namespaces[1], lab.b.group)
+	fmt.Println(filepath.Base(lab.place.dir), namespaces[0], namespaces[1], lab.hosts[1].group)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return lab.Close()
 }
@@ -185,13 +185,13 @@ func TestIntegrationClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, group := lab.place.dir, lab.b.group
+	dir, group := lab.place.dir, lab.hosts[1].group
 	namespace := output(t, lab.Host("a"), "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
 	if limited := output(t, lab.Host("b"), "grep -c fullbore-lab /proc/self/cgroup || true"); (group != "") != (lab.scenario.Hosts.B.CPUs > 0) || group != "" && limited != "1" {
 		t.Errorf("host b is not in its control group: %q, %s", group, limited)
 	}
-	if lab.a.group != "" {
-		t.Errorf("host a, which is not limited, is in %s", lab.a.group)
+	if lab.hosts[0].group != "" {
+		t.Errorf("host a, which is not limited, is in %s", lab.hosts[0].group)
 	}
 	if open := tuns(t) - before; open != 2 {
 		t.Errorf("%d TUN devices are open, want that of each host", open)
@@ -222,7 +222,7 @@ func TestIntegrationHostKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.b.command.Process.Kill(); err != nil {
+	if err := lab.hosts[1].command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Close(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "host b does not answer") {

@@ -7,12 +7,13 @@ import (
 	"github.com/fullbore/fullbore/unit"
 )
 
-// Scenario describes two hosts, a and b, and the path between them.
+// Scenario describes two hosts, a and b, and the path between them; or, with a network, many.
 type Scenario struct {
 	Name    string    `yaml:"name" json:"name" example:"california-uk"`
 	About   string    `yaml:"about" json:"about,omitempty" example:"1 Gb/s, 150 ms"`
-	Path    Path      `yaml:"path" json:"path"`
-	Hosts   Hosts     `yaml:"hosts" json:"hosts"`
+	Path    Path      `yaml:"path" json:"path,omitzero"`
+	Hosts   Hosts     `yaml:"hosts" json:"hosts,omitzero"`
+	Network *Network  `yaml:"network" json:"network,omitempty"` // in place of path and hosts
 	Traffic []Traffic `yaml:"traffic" json:"traffic,omitempty"`
 	NFS     *NFS      `yaml:"nfs" json:"nfs,omitempty"` // omitted: a server without limits, and what is asked of it is as the command line has it
 	Expect  Expect    `yaml:"expect" json:"expect,omitzero"`
@@ -32,6 +33,9 @@ const defaultMTU = 1500
 
 // Complete fills in what was omitted.
 func (s *Scenario) Complete() {
+	if s.Network != nil {
+		return // it completes itself
+	}
 	p := &s.Path
 	if p.MTU == 0 {
 		p.MTU = defaultMTU
@@ -94,10 +98,25 @@ type HostSpec struct {
 	Shape      unit.Rate         `yaml:"shape" json:"shape_bps,omitempty" range:"1kbit 10000gbit" example:"100mbit"`            // tbf on the host's egress
 }
 
-// spec is the description of the host "a" or "b".
-func (s *Scenario) spec(name string) *HostSpec {
-	if name == "a" {
-		return &s.Hosts.A
+// spec is the description of a host.
+func (s *Scenario) spec(name string) HostSpec {
+	if s.Network != nil {
+		for _, h := range s.Network.all() {
+			if h.name == name {
+				return h.spec()
+			}
+		}
 	}
-	return &s.Hosts.B
+	if name == "a" {
+		return s.Hosts.A
+	}
+	return s.Hosts.B
+}
+
+// HostNames are those of the scenario's hosts.
+func (s *Scenario) HostNames() []string {
+	if s.Network != nil {
+		return s.Network.HostNames()
+	}
+	return []string{"a", "b"}
 }

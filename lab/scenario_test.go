@@ -21,7 +21,7 @@ func TestInvalid(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := Load(filepath.FromSlash(file))
+			_, err := LoadAny(filepath.FromSlash(file))
 			if err == nil {
 				t.Fatal("accepted")
 			}

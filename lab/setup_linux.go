@@ -26,16 +26,17 @@ const device = "path0"
 type setup struct {
 	Scenario string
 	Dir      string // the lab's place, for lab exec
-	Name     string // "a" or "b"
+	Name     string
+	Many     bool // there are others than a and b
 	Host     HostSpec
 	MTU      int
 	Addr     netip.Addr
 	Addr6    netip.Addr
-	Peer     netip.Addr
-	Peer6    netip.Addr
-	StateDir string // an empty directory, where the host mounts one of its own
-	Names    string // a file for /etc/hosts
-	Sink     bool   // competing traffic will arrive
+	Peer     netip.Addr   // whom to send echoes and traffic to
+	To, To6  netip.Prefix // where the path leads
+	StateDir string       // an empty directory, where the host mounts one of its own
+	Names    string       // a file for /etc/hosts
+	Sink     bool         // competing traffic will arrive
 }
 
 // apply makes the namespaces of this process the host, and gives its end of the
@@ -144,8 +145,8 @@ func (s *setup) network(congestion string) error {
 		{"add IPv6 address", func() error { return addAddress(link, s.Addr6) }},
 		{"shape", func() error { return shape(link, s.Host.Shape, s.MTU) }},
 		{"bring up", func() error { return netlink.LinkSetUp(link) }},
-		{"route to peer", func() error { return addRoute(link, s.Addr, s.Peer, congestion) }},
-		{"route to peer by IPv6", func() error { return addRoute(link, s.Addr6, s.Peer6, congestion) }},
+		{"route to peer", func() error { return addRoute(link, s.Addr, s.To, congestion) }},
+		{"route to peer by IPv6", func() error { return addRoute(link, s.Addr6, s.To6, congestion) }},
 		{"wait for IPv6 address", func() error { return wire.AwaitAddress(s.Addr6) }},
 	} {
 		if err := step.do(); err != nil {
@@ -156,18 +157,18 @@ func (s *setup) network(congestion string) error {
 }
 
 func addAddress(link netlink.Link, addr netip.Addr) error {
-	address := &netlink.Addr{IPNet: single(addr)}
+	address := &netlink.Addr{IPNet: network(single(addr))}
 	if addr.Is6() {
 		address.Flags = unix.IFA_F_NODAD // there is nobody to have it too
 	}
 	return netlink.AddrAdd(link, address)
 }
 
-func addRoute(link netlink.Link, from, to netip.Addr, congestion string) error {
+func addRoute(link netlink.Link, from netip.Addr, to netip.Prefix, congestion string) error {
 	err := netlink.RouteAdd(&netlink.Route{
 		LinkIndex: link.Attrs().Index,
 		Scope:     netlink.SCOPE_LINK,
-		Dst:       single(to),
+		Dst:       network(to),
 		Src:       from.AsSlice(),
 		Congctl:   congestion,
 	})
@@ -179,16 +180,12 @@ func addRoute(link netlink.Link, from, to netip.Addr, congestion string) error {
 	return err
 }
 
-func single(addr netip.Addr) *net.IPNet {
-	return &net.IPNet{IP: addr.AsSlice(), Mask: net.CIDRMask(addr.BitLen(), addr.BitLen())}
-}
+// single is what has that address only.
+func single(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
 
-// Bounds of a shaper, as time at its rate: how much may go out at once, and how
-// much may wait.
-const (
-	shapeBurst = 0.002 // seconds
-	shapeQueue = 0.100 // seconds
-)
+func network(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
 
 // shape puts a token bucket on the host's egress. The kernel cuts super-packets
 // larger than the bucket into segments, so the bucket may be small.
@@ -205,15 +202,6 @@ func shape(link netlink.Link, rate unit.Rate, mtu int) error {
 	})
 }
 
-// bucket is a shaper's rate in bytes a second, how many bytes may go out at once (two
-// packets at least), and how many may wait.
-func bucket(rate unit.Rate, mtu int) (bytes uint64, burst, limit uint32) {
-	bytes = uint64(float64(rate) / 8)
-	burst = uint32(max(2*float64(mtu), shapeBurst*float64(bytes)))
-	limit = uint32(max(128<<10, shapeQueue*float64(bytes)))
-	return bytes, burst, limit
-}
-
 // environment is what every command on the host has in its environment.
 func (s *setup) environment() []string {
 	a, b := s.Addr, s.Peer
@@ -224,10 +212,11 @@ func (s *setup) environment() []string {
 		"FULLBORE_LAB=" + s.Scenario,
 		"FULLBORE_LAB_ID=" + s.Dir,
 		"FULLBORE_HOST=" + s.Name,
-		"FULLBORE_A=" + a.String(),
-		"FULLBORE_B=" + b.String(),
-		"FULLBORE_STATE=" + s.StateDir,
 	}
+	if !s.Many {
+		env = append(env, "FULLBORE_A="+a.String(), "FULLBORE_B="+b.String())
+	}
+	env = append(env, "FULLBORE_STATE="+s.StateDir)
 	if s.Host.SlowReader > 0 {
 		env = append(env, fmt.Sprintf("FULLBORE_SLOW_READER=%.0f", float64(s.Host.SlowReader)))
 	}

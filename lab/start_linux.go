@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -23,7 +25,9 @@ const setupTime = 20 * time.Second
 // system is what a lab needs of the operating system.
 type system struct {
 	place   *place
-	wire    *wire.Wire
+	wire    *wire.Wire    // of a path
+	network *wire.Network // in place of it
+	links   []wire.Link   // of the network
 	own     time.Duration // of an echo, which the path's delay is shorter by
 	closing sync.Once
 	closed  error
@@ -38,11 +42,13 @@ type agent struct {
 	group   string     // control group, "" without one
 }
 
-func newHosts() []*Host {
-	return []*Host{
-		{name: "a", address: addressA, address6: address6A},
-		{name: "b", address: addressB, address6: address6B},
+// newHosts are hosts of these names, with their addresses.
+func newHosts(names []string) (hosts []*Host) {
+	addresses := addressesOf(len(names))
+	for i, name := range names {
+		hosts = append(hosts, &Host{name: name, address: addresses[i][0], address6: addresses[i][1]})
 	}
+	return hosts
 }
 
 // Start builds the scenario's hosts and path. The context bounds the start
@@ -51,9 +57,9 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 	if os.Getenv(agentMarker) != "" {
 		return nil, errors.New("start lab: this process was to be a lab's host: call lab.AgentMain first in main and TestMain")
 	}
-	hosts := newHosts()
-	lab := &Lab{scenario: scenario, a: hosts[0], b: hosts[1]}
-	if lab.place, err = newPlace(scenario.Name); err != nil {
+	hosts := newHosts(scenario.HostNames())
+	lab := &Lab{scenario: scenario, hosts: hosts}
+	if lab.place, err = newPlace(scenario.Name, scenario.HostNames()); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -76,29 +82,24 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 	failed := make([]error, len(hosts))
 	var ready sync.WaitGroup
 	for i, h := range hosts {
-		ready.Go(func() { tuns[i], failed[i] = h.setUp(ctx, lab.setupOf(h, hosts[1-i])) })
+		ready.Go(func() { tuns[i], failed[i] = h.setUp(ctx, lab.setupOf(i)) })
 	}
 	ready.Wait()
 	err = errors.Join(failed...)
 	switch {
 	case ctx.Err() != nil: // whatever else failed did so for it
 		err = ctx.Err()
-	case fmt.Sprint(failed[0]) == fmt.Sprint(failed[1]):
+	case !slices.ContainsFunc(failed, func(other error) bool { return fmt.Sprint(other) != fmt.Sprint(failed[0]) }):
 		err = failed[0]
 	}
 	if err != nil {
 		closeAll(tuns)
 		return nil, fmt.Errorf("set up lab: %w", err)
 	}
-	aToB, bToA := scenario.directions()
 	defer closeAll(tuns) // the wire has duplicates
-	if lab.own, err = lab.ownTime(tuns, aToB, bToA); err != nil {
+	if err := lab.join(tuns); err != nil {
 		return nil, err
 	}
-	if lab.wire, err = wire.Start(tuns[0], tuns[1], scenario.Path.MTU, aToB, bToA); err != nil {
-		return nil, err
-	}
-	lab.wire.Shorten(lab.own / 2)
 	for _, h := range hosts {
 		if err := h.startTraffic(scenario.Traffic); err != nil {
 			return nil, err
@@ -107,10 +108,55 @@ func Start(ctx context.Context, scenario *Scenario, _ Options) (_ *Lab, err erro
 	return lab, nil
 }
 
+// join makes the path between the hosts' devices, or the network.
+func (l *Lab) join(tuns []*os.File) (err error) {
+	if n := l.scenario.Network; n != nil {
+		return l.joinNetwork(n, tuns)
+	}
+	aToB, bToA := l.scenario.directions()
+	if l.own, err = l.ownTime(tuns, aToB.Delay, bToA.Delay); err != nil {
+		return err
+	}
+	if l.wire, err = wire.Start(tuns[0], tuns[1], l.scenario.Path.MTU, aToB, bToA); err != nil {
+		return err
+	}
+	l.wire.Shorten(l.own / 2)
+	return nil
+}
+
+func (l *Lab) joinNetwork(n *Network, tuns []*os.File) error {
+	fabric, err := n.fabric(addressesOf(len(l.hosts)))
+	if err != nil {
+		return err
+	}
+	l.links = fabric.Links
+	if len(l.hosts) > 1 {
+		var there, back time.Duration
+		for _, link := range fabric.Routes[0][1] {
+			there += fabric.Links[link].Delay
+		}
+		for _, link := range fabric.Routes[1][0] {
+			back += fabric.Links[link].Delay
+		}
+		if l.own, err = l.ownTime(tuns, there, back); err != nil {
+			return err
+		}
+	}
+	if l.network, err = wire.StartFabric(tuns, n.MTU, fabric); err != nil {
+		return err
+	}
+	for link := range n.trunkLink(0) { // those of hosts: each way there and back has four
+		l.network.Shorten(link, l.own/4)
+	}
+	return nil
+}
+
 // writeNames writes what the hosts have as /etc/hosts.
 func (l *Lab) writeNames() error {
-	names := fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s a\n%s b\n%s a\n%s b\n",
-		addressA, addressB, address6A, address6B)
+	names := "127.0.0.1 localhost\n::1 localhost\n"
+	for _, h := range l.hosts {
+		names += fmt.Sprintf("%s %s\n%s %s\n", h.address, h.name, h.address6, h.name)
+	}
 	if err := os.WriteFile(l.namesFile(), []byte(names), 0o644); err != nil {
 		return fmt.Errorf("write host names: %w", err)
 	}
@@ -140,8 +186,7 @@ func (l *Lab) startAgent(h *Host) error {
 	}
 	defer func() { _ = theirs.Close() }()
 
-	spec := l.scenario.spec(h.name)
-	if spec.CPUs > 0 {
+	if spec := l.scenario.spec(h.name); spec.CPUs > 0 {
 		if h.group, err = newGroup(filepath.Base(l.place.dir)+"-"+h.name, spec.CPUs); err != nil {
 			_ = owner.conn.Close()
 			return err
@@ -183,17 +228,26 @@ func isolation() *syscall.SysProcAttr {
 	return attr
 }
 
-func (l *Lab) setupOf(h, peer *Host) *setup {
+// setupOf is what host i needs to know. Its peer is the other end of the path, or of a network
+// its neighbour in the list.
+func (l *Lab) setupOf(i int) *setup {
+	h, peer := l.hosts[i], l.hosts[(i+1)%len(l.hosts)]
 	s := &setup{
 		Scenario: l.scenario.Name,
 		Dir:      l.place.dir,
 		Name:     h.name,
-		Host:     *l.scenario.spec(h.name),
-		MTU:      l.scenario.Path.MTU,
+		Host:     l.scenario.spec(h.name),
+		MTU:      l.mtu(),
 		Addr:     h.address, Addr6: h.address6,
-		Peer: peer.address, Peer6: peer.address6,
+		Peer:     peer.address,
+		To:       single(peer.address),
+		To6:      single(peer.address6),
 		StateDir: filepath.Join(l.place.dir, "state-"+h.name),
 		Names:    l.namesFile(),
+	}
+	if l.scenario.Network != nil {
+		s.Many = true
+		s.To, s.To6 = netip.PrefixFrom(h.address, 24).Masked(), netip.PrefixFrom(h.address6, 64).Masked()
 	}
 	for _, t := range l.scenario.Traffic {
 		s.Sink = s.Sink || t.To == h.name
@@ -250,7 +304,7 @@ func (l *Lab) Close() error {
 // end takes down whatever of the lab is there.
 func (l *Lab) end() error {
 	var failed []error
-	for _, h := range []*Host{l.a, l.b} {
+	for _, h := range l.hosts {
 		if h.command != nil {
 			_ = h.command.Process.Kill() // it has ended already if this fails
 			_ = h.command.Wait()         // always "killed"
@@ -260,7 +314,10 @@ func (l *Lab) end() error {
 	if l.wire != nil {
 		failed = append(failed, l.wire.Close())
 	}
-	for _, h := range []*Host{l.a, l.b} {
+	if l.network != nil {
+		failed = append(failed, l.network.Close())
+	}
+	for _, h := range l.hosts {
 		if h.group != "" {
 			removeGroup(h.group)
 		}

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/near"
 )
 
-// labCmd is two hosts on this machine, joined by an emulated path.
+// labCmd is two hosts on this machine, joined by an emulated path; or many, by a network.
 type labCmd struct {
 	List labListCmd `cmd:"" help:"List the built-in scenarios."`
 	Show labShowCmd `cmd:"" help:"Draw a scenario."`
-	Run  labRunCmd  `cmd:"" help:"Build a scenario and run a command on its host a."`
+	Run  labRunCmd  `cmd:"" help:"Build a scenario and run a command on its host a, or on another."`
 	Exec labExecCmd `cmd:"" help:"Run a command on a host of a running lab."`
 	Twin labTwinCmd `cmd:"" help:"Make a scenario of a path that was measured, with what is known of each of its values."`
 }
@@ -24,10 +28,10 @@ type labListCmd struct {
 
 func (c *labListCmd) Run(app *app) error {
 	if c.JSON {
-		return printJSON(app.stdout, lab.Builtin())
+		return printJSON(app.stdout, slices.Concat(lab.Builtin(), lab.Networks()))
 	}
 	table := tabwriter.NewWriter(app.stdout, 0, 0, 2, ' ', 0)
-	for _, scenario := range lab.Builtin() {
+	for _, scenario := range slices.Concat(lab.Builtin(), lab.Networks()) {
 		_, _ = fmt.Fprintf(table, "%s\t%s\n", scenario.Name, scenario.About)
 	}
 	return table.Flush()
@@ -39,7 +43,7 @@ type labShowCmd struct {
 }
 
 func (c *labShowCmd) Run(app *app) error {
-	scenario, err := lab.Load(c.Scenario)
+	scenario, err := lab.LoadAny(c.Scenario)
 	if err != nil {
 		return err
 	}
@@ -52,19 +56,25 @@ func (c *labShowCmd) Run(app *app) error {
 
 type labRunCmd struct {
 	Scenario string   `arg:"" help:"Name of a built-in scenario, or a .yaml file."`
-	Command  []string `arg:"" passthrough:"" help:"Command for host a, after --. It finds the hosts' addresses in FULLBORE_A and FULLBORE_B."`
+	Host     string   `placeholder:"NAME" help:"Host to run it on (a; of a network the first one)."`
+	Command  []string `arg:"" passthrough:"" help:"Command for the host, after --. It finds the hosts' addresses in FULLBORE_A and FULLBORE_B, and all of them by their names."`
 }
 
 func (c *labRunCmd) Run(app *app) (err error) {
-	scenario, err := lab.Load(c.Scenario)
+	scenario, err := lab.LoadAny(c.Scenario)
 	if err != nil {
 		return err
+	}
+	names := scenario.HostNames()
+	name := cmp.Or(c.Host, names[0])
+	if !slices.Contains(names, name) {
+		return usageError("--host %s: the scenario has %s%s", name, strings.Join(names, ", "), near.DidYouMean(name, names))
 	}
 	running, err := lab.Start(app.ctx, scenario, lab.Options{})
 	if err != nil {
 		return err
 	}
-	ran := foreground(app, running.Host("a"), c.Command)
+	ran := foreground(app, running.Host(name), c.Command)
 	report, closed := running.Report(), running.Close() // first the end, as whoever reads stderr may be gone
 	_, _ = fmt.Fprintln(app.stderr, report)
 	if ran == nil {
@@ -75,7 +85,7 @@ func (c *labRunCmd) Run(app *app) (err error) {
 
 type labExecCmd struct {
 	Lab     string   `help:"The lab's number, if several are running; within a lab, that one." placeholder:"PID" env:"FULLBORE_LAB_ID"`
-	Host    string   `arg:"" enum:"a,b" help:"Host: a or b."`
+	Host    string   `arg:"" help:"Host: a or b, or one that a network names."`
 	Command []string `arg:"" passthrough:"" help:"Command, after --."`
 }
 

@@ -112,10 +112,19 @@ func Read(word string, into reflect.Value) (err error) {
 	return nil
 }
 
-// Keys gives the fields of a struct that are keys, and their names.
+// Keys gives the fields of a struct that are keys, and their names; with those of a struct
+// that it embeds.
 func Keys(t reflect.Type) func(yield func(name string, field reflect.StructField) bool) {
 	return func(yield func(string, reflect.StructField) bool) {
 		for field := range t.Fields() {
+			if field.Anonymous && field.Type.Kind() == reflect.Struct {
+				for name, inner := range Keys(field.Type) {
+					inner.Index = append(slices.Clone(field.Index), inner.Index...)
+					if !yield(name, inner) {
+						return
+					}
+				}
+			}
 			if name := field.Tag.Get("yaml"); name != "" && !yield(name, field) {
 				return
 			}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -20,9 +21,14 @@ type carrier struct {
 	arena          arena
 	waking         waking
 
+	writer writer
+
 	err      error // why it stopped early
 	writeErr error // the last one
+}
 
+// writer has room for what is written to a device.
+type writer struct {
 	headers [vnetLen + maxHeader]byte // of the chunk being written
 	scratch [bufferSize]byte          // of the corrupted segment being written
 	iov     [2]unix.Iovec
@@ -123,7 +129,7 @@ func (c *carrier) read() (bool, error) {
 	}
 	overrun := buf == nil
 	if overrun {
-		buf = c.scratch[:]
+		buf = c.writer.scratch[:]
 	}
 	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(c.src), uintptr(unsafe.Pointer(&buf[0])), bufferSize)
 	switch {
@@ -136,9 +142,7 @@ func (c *carrier) read() (bool, error) {
 	if overrun {
 		var p packet
 		if p.parse(buf[:n]) == nil {
-			l.count.SegmentsIn.Add(uint64(p.segments))
-			l.count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
-			l.count.Drops.Overrun.Add(uint64(p.segments))
+			refuse(&l.count, &p)
 		}
 		return true, nil
 	}
@@ -168,7 +172,7 @@ func (c *carrier) write() (wrote bool) {
 		if next.due > now {
 			return wrote
 		}
-		errno := c.deliver(next)
+		errno := c.writer.deliver(c.dst, next, c.lane.bit)
 		if errno != 0 {
 			c.writeErr = os.NewSyscallError("write", errno)
 		}
@@ -183,23 +187,30 @@ func (c *carrier) write() (wrote bool) {
 	return wrote
 }
 
-// deliver writes a chunk: the packet as it came where that is the same.
-func (c *carrier) deliver(ch *chunk) unix.Errno {
+// refuse counts a packet for which there is no memory.
+func refuse(count *Counts[atomic.Uint64], p *packet) {
+	count.SegmentsIn.Add(uint64(p.segments))
+	count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
+	count.Drops.Overrun.Add(uint64(p.segments))
+}
+
+// deliver writes a chunk to a device: the packet as it came where that is the same.
+func (w *writer) deliver(to int, ch *chunk, bit *rand.Rand) unix.Errno {
 	p := ch.packet
 	whole := p.buf
 	switch {
 	case ch.spoilt:
-		whole = p.spoil(c.scratch[:], ch.first, ch.ce, c.lane.bit.IntN)
+		whole = p.spoil(w.scratch[:], ch.first, ch.ce, bit.IntN)
 	case ch.ce && p.segments == 1:
 		markCE(p.ip(), p.version)
 	case ch.ce || ch.n < p.segments:
-		header, payload := p.header(c.headers[:], ch.first, ch.n, ch.ce)
-		c.iov = [2]unix.Iovec{{Base: &header[0]}, {Base: &payload[0]}}
-		c.iov[0].SetLen(len(header))
-		c.iov[1].SetLen(len(payload))
-		_, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(c.dst), uintptr(unsafe.Pointer(&c.iov[0])), 2)
+		header, payload := p.header(w.headers[:], ch.first, ch.n, ch.ce)
+		w.iov = [2]unix.Iovec{{Base: &header[0]}, {Base: &payload[0]}}
+		w.iov[0].SetLen(len(header))
+		w.iov[1].SetLen(len(payload))
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(to), uintptr(unsafe.Pointer(&w.iov[0])), 2)
 		return errno
 	}
-	_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(c.dst), uintptr(unsafe.Pointer(&whole[0])), uintptr(len(whole)))
+	_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(to), uintptr(unsafe.Pointer(&whole[0])), uintptr(len(whole)))
 	return errno
 }

@@ -10,7 +10,9 @@ import (
 type chunk struct {
 	packet   *packet
 	due      int64 // when the last of them arrives, ns
+	span     int64 // how much earlier the first does
 	first, n int
+	hop      int  // which link of its route it is on
 	ce       bool // to be marked
 	spoilt   bool // to be corrupted
 }
@@ -41,6 +43,7 @@ type lane struct {
 	// What is on its way, each in order of due: held has the segments that others
 	// overtake.
 	straight, held ring[chunk]
+	arrived        int64 // when the last segment came, ns
 	count          Counts[atomic.Uint64]
 	late           histogram
 }
@@ -65,31 +68,47 @@ func (l *lane) gate(g guard, drops *atomic.Uint64) {
 // admit takes a packet that came at now, and puts on their way those of its
 // segments that survive. Nothing refers to the packet if p.refs is 0 afterwards.
 func (l *lane) admit(p *packet, now int64) {
-	l.count.SegmentsIn.Add(uint64(p.segments))
-	l.count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
-	l.count.Waiting.Add(uint64(p.segments))
+	l.take(chunk{packet: p, n: p.segments, due: now})
+}
+
+// take does the same with segments that come from another link, each by its share of their span.
+func (l *lane) take(in chunk) {
+	p := in.packet
+	bytes := p.bytes(in.first, in.n)
+	perByte := 0.0
+	if in.span > 0 {
+		perByte = float64(in.span) / float64(bytes-p.size(in.first))
+	}
+	l.count.SegmentsIn.Add(uint64(in.n))
+	l.count.BytesIn.Add(uint64(bytes))
+	l.count.Waiting.Add(uint64(in.n))
 	if l.syn.apply(p) {
 		l.count.Rewritten.Add(1)
 	}
 	var run chunk // grows while segments are alike
 	var began int64
-	for i := range p.segments {
+	for i := in.first; i < in.first+in.n; i++ {
 		size := p.size(i)
-		departure, ce, ok := l.pass(p, now, size)
+		bytes -= size
+		l.arrived = max(l.arrived, in.due-int64(perByte*float64(bytes))) // others may have come meanwhile
+		departure, ce, ok := l.pass(p, l.arrived, size)
 		if !ok {
 			continue
 		}
 		due := departure + l.delay.Load() + l.jitter.at(departure)
-		c := chunk{packet: p, due: due, first: i, n: 1, ce: ce}
+		c := chunk{packet: p, due: due, first: i, n: 1, hop: in.hop, ce: ce || in.ce, spoilt: in.spoilt}
 		twice, held := l.duplicate.toss(), l.reorder.toss()
-		c.spoilt = l.corrupt.toss()
+		if l.corrupt.toss() {
+			l.count.Corrupted.Add(1)
+			c.spoilt = true
+		}
 		if twice || held || c.spoilt {
 			l.send(&run)
 			l.sendOdd(c, twice, held)
 			continue
 		}
-		if run.n > 0 && run.first+run.n == i && run.ce == ce && departure-began <= int64(Quantum) {
-			run.n, run.due = run.n+1, due
+		if run.n > 0 && run.first+run.n == i && run.ce == c.ce && departure-began <= int64(Quantum) {
+			run.n, run.due, run.span = run.n+1, due, run.span+due-run.due
 			continue
 		}
 		l.send(&run)
@@ -136,9 +155,6 @@ func (l *lane) send(run *chunk) {
 
 // sendOdd puts a segment on its way that goes alone.
 func (l *lane) sendOdd(c chunk, twice, held bool) {
-	if c.spoilt {
-		l.count.Corrupted.Add(1)
-	}
 	way, copies := &l.straight, 1
 	if held {
 		l.count.Reordered.Add(1)
@@ -165,6 +181,13 @@ func (l *lane) next() *ring[chunk] {
 	default:
 		return &l.held
 	}
+}
+
+// passed counts a chunk that went on to the next link.
+func (l *lane) passed(c *chunk) {
+	l.count.Waiting.Add(-uint64(c.n))
+	l.count.SegmentsOut.Add(uint64(c.n))
+	l.count.BytesOut.Add(uint64(c.packet.bytes(c.first, c.n)))
 }
 
 // delivered counts a chunk that was written at now, or that could not be.

@@ -50,6 +50,8 @@ type packet struct {
 	needsCsum  bool // the transport checksum so far covers the pseudo-header only
 	ecnCapable bool // ECN-capable transport
 
+	route *route // through a network; nil on a wire
+
 	refs int   // chunks that still need buf
 	slab *slab // where buf lies
 }

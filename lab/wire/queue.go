@@ -143,6 +143,7 @@ type bottleneck struct {
 	limitCount int // segments; 0: only bytes count
 	markBytes  float64
 	markCount  int
+	pool       *pool // that its queue is part of; nil: of none
 
 	departures ring[int64] // of the segments that may still be queued
 	peakBytes  float64
@@ -176,7 +177,8 @@ func (b *bottleneck) arrive(now int64, size int) (departure int64, mark, full bo
 	start := max(b.idle, float64(now))
 	backlog := (start - float64(now)) / b.perByte
 	count := b.departures.n
-	if b.limitBytes > 0 && backlog+float64(size) > b.limitBytes || b.limitCount > 0 && count >= b.limitCount {
+	if b.limitBytes > 0 && backlog+float64(size) > b.limitBytes || b.limitCount > 0 && count >= b.limitCount ||
+		b.pool != nil && b.pool.holds(now)+float64(size) > b.pool.limit {
 		return 0, false, true
 	}
 	b.idle = start + float64(size)*b.perByte
