@@ -70,7 +70,7 @@ type outcome struct {
 func start(ctx context.Context, spec Spec, conns []Conn, patience time.Duration) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
-		end, err := run(ctx, spec, conns, nil, patience)
+		end, err := run(ctx, spec, conns, nil, nil, patience)
 		done <- outcome{end, err}
 	}()
 	return done

@@ -32,6 +32,7 @@ type End struct {
 	Links    []host.LinkDelta `json:"links,omitempty"`             // what each interface carried and lost from beginning to end; nil: the system does not tell
 	Memory   *host.TCPMemory  `json:"memory,omitempty"`            // with the most that was in use from beginning to end; nil: the system does not tell
 	Error    string           `json:"error,omitempty"`             // why it ended early; what was measured so far still stands
+	First    time.Time        `json:"-"`                           // when this end began to send, or had the first byte, by its own clock; zero: not known here
 }
 
 // Stream is one TCP connection as one end saw it.

@@ -31,10 +31,17 @@ const Patience = 4 * time.Second
 // which also takes the samples: it must not block. The counters and links of End
 // are those of the network namespace of Run's thread.
 func Run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress)) (End, error) {
-	return run(ctx, spec, conns, watch, Patience)
+	return run(ctx, spec, conns, nil, watch, Patience)
 }
 
-func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), patience time.Duration) (End, error) {
+// RunAfter is Run that has all ready, calls begin, and goes on as soon as that returns: for
+// hosts that begin at the same instant. The other end waits for Patience at most. An error of
+// begin ends the transfer.
+func RunAfter(ctx context.Context, spec Spec, conns []Conn, begin func(context.Context) error, watch func(Progress)) (End, error) {
+	return run(ctx, spec, conns, begin, watch, Patience)
+}
+
+func run(ctx context.Context, spec Spec, conns []Conn, begin func(context.Context) error, watch func(Progress), patience time.Duration) (End, error) {
 	before := Read(conns)
 	t, err := open(ctx, spec, conns, patience)
 	if err != nil {
@@ -43,7 +50,19 @@ func run(ctx context.Context, spec Spec, conns []Conn, watch func(Progress), pat
 		return end, err
 	}
 	t.readings = before
+	if begin != nil {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		if err := begin(ctx); err != nil {
+			cancel(err)
+		}
+		t.start = time.Now()
+	}
 	t.run(ctx, watch)
+	if first := max(t.sent.first.Load(), t.received.first.Load()); first > 0 {
+		t.end.First = t.start.Add(time.Duration(first))
+	}
 	t.spent()
 	if err := t.complete(); err != nil {
 		t.fail(err)

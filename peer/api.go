@@ -64,6 +64,7 @@ func (s *Server) api(router *http.ServeMux) huma.API {
 	s.transferAPI(api)
 	s.probeAPI(api)
 	s.changeAPI(api)
+	s.jobAPI(api)
 	return api
 }
 

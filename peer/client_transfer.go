@@ -34,6 +34,21 @@ const (
 //
 // Errors: [ErrLimit], [ErrBusy], [ErrLost], those of [Dial], and the context's.
 func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.Progress)) (*bulk.Result, error) {
+	return c.transfer(ctx, spec, nil, watch)
+}
+
+// Signal says when a transfer goes on that waits for others.
+type Signal struct {
+	Ready func(context.Context) error // all streams are connected: it blocks until the far end may be started
+	Begin func(context.Context) error // the far end waits: it blocks until the first byte is to go, [bulk.Patience] at most
+}
+
+// TransferAt is Transfer that begins when others do. An error of the signal ends it.
+func (c *Client) TransferAt(ctx context.Context, spec bulk.Spec, when Signal, watch func(bulk.Progress)) (*bulk.Result, error) {
+	return c.transfer(ctx, spec, &when, watch)
+}
+
+func (c *Client) transfer(ctx context.Context, spec bulk.Spec, when *Signal, watch func(bulk.Progress)) (*bulk.Result, error) {
 	result := &bulk.Result{Spec: spec}
 	if err := spec.Check(); err != nil {
 		return result, fmt.Errorf("start transfer: %w", err)
@@ -46,6 +61,9 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 	small := newSmallFlow(ctx, c.Addr())
 	defer small.stop(result)
 	conns, err := c.attach(ctx, spec, place)
+	if err == nil && when != nil {
+		err = when.Ready(ctx)
+	}
 	if err == nil {
 		small.loads(ctx)
 		err = c.call(ctx, request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start"), patience: place.AttachWithin + c.timing.silent})
@@ -59,7 +77,7 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 	life := watchLife(ctx, c.timing.lost)
 	defer life.stop()
 	small.begins()
-	err = c.move(life, place.ID, spec, conns, result, watch)
+	err = c.move(life, place.ID, spec, conns, when, result, watch)
 	if err == nil || ctx.Err() == nil {
 		err = c.conclude(life, place.ID, result, err)
 	} else {
@@ -121,7 +139,7 @@ func closeAll(conns []bulk.Conn) {
 }
 
 // move runs this end of the transfer, with the heartbeat beside it.
-func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, result *bulk.Result, watch func(bulk.Progress)) error {
+func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, when *Signal, result *bulk.Result, watch func(bulk.Progress)) error {
 	ctx, abandon := context.WithCancelCause(life.ctx)
 	defer abandon(nil)
 	over := make(chan struct{})
@@ -140,7 +158,11 @@ func (c *Client) move(life *life, id string, spec bulk.Spec, conns []bulk.Conn, 
 		}
 	})
 	var before int64
-	end, err := bulk.Run(ctx, spec, conns, func(p bulk.Progress) {
+	var begin func(context.Context) error
+	if when != nil {
+		begin = when.Begin
+	}
+	end, err := bulk.RunAfter(ctx, spec, conns, begin, func(p bulk.Progress) {
 		if now := moved(p); now != before {
 			before = now
 			life.sign()

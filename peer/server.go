@@ -38,6 +38,7 @@ type Config struct {
 	Facts    func(context.Context) (*host.Facts, error) // nil: host.Collect
 	Changes  LocalChanges                               // nil: no changes, even with the token
 	Links    bool                                       // Changes of interfaces, routes and mounts too
+	Jobs     bool                                       // with the token, clients may have this host send to other far ends
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
@@ -64,6 +65,8 @@ type Server struct {
 	places    *places
 	tally     *tally
 	transfers *transfers
+	jobs      jobs
+	allowJobs bool
 	pace      *pace
 	name      string
 	patience  timing
@@ -77,7 +80,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, allowJobs: c.Jobs, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {
@@ -105,6 +108,7 @@ func newServer(c Config, patience timing) (*Server, error) {
 	}
 	s.places, s.tally = newPlaces(), newTally()
 	s.transfers = newTransfers(s.log, patience, s.places, s.tally)
+	s.jobs.known = map[string]*ownJob{}
 	s.pace = newPace(20, 200)
 	s.iperf3 = s.newIPerf3(c.IPerf3)
 	s.name, _ = os.Hostname() // a host without a name is still a far end
@@ -168,6 +172,7 @@ func (s *Server) Serve(ctx context.Context, listener *net.TCPListener, packets *
 		parting, done := context.WithTimeout(context.WithoutCancel(ctx), partingWithin)
 		defer done()
 		web.close(parting)
+		s.jobs.close()
 		s.transfers.wait()
 		return s.putBack(ctx)
 	})
@@ -228,6 +233,9 @@ func (s *Server) features() []string {
 	features := []string{"transfers", "iperf3", "ndt7"}
 	if s.responder != nil {
 		features = append(features, "probes")
+	}
+	if s.allowJobs {
+		features = append(features, "jobs")
 	}
 	return features
 }

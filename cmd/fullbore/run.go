@@ -34,7 +34,8 @@ type cli struct {
 	Facts    factsCmd     `cmd:"" help:"Show what is known of this host."`
 	Tunables tunablesCmd  `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
 	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
-	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path."`
+	Fleet    fleetCmd     `cmd:"" help:"Measure between many hosts, started together."`
+	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path, or on many."`
 	Serve    serveCmd     `cmd:"" help:"Be the far end."`
 	Page     pageCmd      `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`
 	Report   reportCmd    `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`

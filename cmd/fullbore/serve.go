@@ -17,6 +17,7 @@ type serveCmd struct {
 	Port             uint16   `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
 	AllowChanges     bool     `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
 	AllowLinkChanges bool     `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
+	AllowJobs        bool     `help:"Let clients with the token have this host send to other far ends, started together with other hosts ('fullbore fleet run')."`
 	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
 	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
 	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
@@ -57,7 +58,7 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	config := peer.Config{Identity: identity, Log: log}
+	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs}
 	if config.Public, config.Token, err = c.limits(); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func TestIntegrationByHand(t *testing.T) {
 		token := two.serve("--allow-changes")
 		found := two.tunables()
 		var r tune.Result
-		two.onA(&r, "tune", two.b(), "--token", token, "--budget", "30s", "--json")
+		two.onA(&r, "tune", two.b(), "--token", token, "--budget", "45s", "--json")
 		if len(r.Kept) == 0 {
 			t.Fatalf("nothing was kept: %+v", r)
 		}

@@ -1,0 +1,309 @@
+// Package fleet measures between many hosts: who sends to whom at the same instant, what all of them
+// came to together, and which host or link is not like the others. What carries its messages to the
+// hosts is behind [Host].
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/clock"
+	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/fleet/pattern"
+	"github.com/fullbore/fullbore/fleet/sick"
+)
+
+// Host does jobs: *peer.Client is one.
+type Host interface {
+	Clock(context.Context) (clock.Reading, error)
+	Prepare(context.Context, job.Order) (job.Status, error)
+	Status(ctx context.Context, id string) (job.Status, error)
+	Start(ctx context.Context, id string, at clock.Instant) error
+	End(ctx context.Context, id string) error
+}
+
+// Member is a host of the fleet.
+type Member struct {
+	Name    string
+	Address string // of its far end, as the others reach it: address:port
+	Token   string
+	Host    Host
+}
+
+// Experiment is what to measure.
+type Experiment struct {
+	Pattern pattern.Pattern
+	Centre  int // the place of the one host that the pattern may be about
+	Spec    bulk.Spec
+	Lead    time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
+}
+
+// Watcher sees how far it is. Its methods are called one after the other.
+type Watcher interface {
+	Phase(text string)
+	Result(text string)
+}
+
+// Schema is the version of the result.
+const Schema = "fullbore/fleet/1"
+
+// Result is what came of an experiment. Hosts are named by their places in Hosts.
+type Result struct {
+	Schema  string      `json:"schema"`
+	Pattern string      `json:"pattern"`
+	Hosts   []string    `json:"hosts"`
+	Streams int         `json:"streams"` // of each flow
+	Seconds float64     `json:"seconds"` // of each round, measured
+	Rounds  []Round     `json:"rounds"`
+	Mesh    *Mesh       `json:"mesh,omitempty"` // where each host sent to each other, one at a time
+	Sick    *sick.Found `json:"sick,omitempty"` // as well; confirmed by measuring again
+}
+
+// Mesh is what each host (a row) got to each other (a column); 0: not measured.
+type Mesh struct {
+	Goodput  sick.Matrix `json:"goodput_bps"`
+	LeastRTT [][]float64 `json:"least_rtt_ms"`
+	Repeated [][]float64 `json:"repeated_share"` // of the bytes
+}
+
+// How long hosts may take.
+const (
+	readyWithin = 20 * time.Second // to connect
+	windUp      = 30 * time.Second // beyond a transfer's own time
+	poll        = 50 * time.Millisecond
+	heartbeat   = 2 * time.Second // see job.HeardWithin
+	usualLead   = time.Second     // what tells a far end of the start may be lost, and is then sent again after 200 ms and more
+)
+
+// ErrNobody says that no flow of an experiment came to a result.
+var ErrNobody = errors.New("no flow came to a result")
+
+// Run runs an experiment. A flow that fails does so alone: it is in the result with its error. When
+// the context ends, all jobs do.
+func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*Result, error) {
+	rounds, err := e.Pattern.Rounds(len(members), e.Centre)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{members: members, Experiment: e, watch: watch, result: &Result{Schema: Schema, Pattern: e.Pattern.Name, Streams: e.Spec.Streams, Seconds: e.Spec.Duration.Seconds()}}
+	r.Lead = cmp.Or(e.Lead, usualLead)
+	for _, m := range members {
+		r.result.Hosts = append(r.result.Hosts, m.Name)
+	}
+	for i, round := range rounds {
+		r.watch.Phase(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), r.says(round)))
+		if err := r.round(ctx, round); err != nil {
+			return r.result, err
+		}
+	}
+	if e.Pattern.Mesh {
+		if err := r.confirm(ctx); err != nil {
+			return r.result, err
+		}
+	}
+	if !r.came {
+		return r.result, fmt.Errorf("%w: %s", ErrNobody, r.firstError())
+	}
+	return r.result, nil
+}
+
+// runner is an experiment that runs.
+type runner struct {
+	Experiment
+	members []Member
+	watch   Watcher
+	result  *Result
+	came    bool // something
+}
+
+// says names a round's flows, if they are few.
+func (r *runner) says(round pattern.Round) string {
+	const few = 4
+	if len(round) > few {
+		return fmt.Sprintf("%d flows at once", len(round))
+	}
+	text := ""
+	for i, f := range round {
+		if i > 0 {
+			text += ", "
+		}
+		text += r.members[f.From].Name + " to " + r.members[f.To].Name
+	}
+	return text
+}
+
+func (r *runner) firstError() string {
+	for _, round := range r.result.Rounds {
+		for _, f := range round.Flows {
+			if f.Error != "" {
+				return fmt.Sprintf("%s to %s: %s", r.result.Hosts[f.From], r.result.Hosts[f.To], f.Error)
+			}
+		}
+	}
+	return "there are none"
+}
+
+// flight is one flow of a round while it runs.
+type flight struct {
+	pattern.Flow
+	id      string
+	status  job.Status
+	offset  clock.Offset
+	startAt clock.Instant
+	err     error
+}
+
+// round runs flows at the same time, and adds what came of them.
+func (r *runner) round(ctx context.Context, round pattern.Round) error {
+	flights := make([]*flight, len(round))
+	for i, f := range round {
+		flights[i] = &flight{Flow: f}
+	}
+	defer r.part(ctx, flights)
+	each(flights, func(f *flight) { f.err = r.prepare(ctx, f) })
+	r.synchronise(ctx, flights)
+	at := clock.Now() + r.Lead
+	for _, f := range flights {
+		if f.err == nil {
+			at = max(at, clock.Now()+r.Lead+4*f.offset.Bound)
+		}
+	}
+	each(flights, func(f *flight) {
+		if f.err == nil {
+			f.startAt = at
+			f.err = r.members[f.From].Host.Start(ctx, f.id, f.offset.There(at))
+		}
+	})
+	each(flights, func(f *flight) {
+		if f.err == nil {
+			f.err = r.follow(ctx, f, job.Done, at-clock.Now()+r.Spec.Omit+r.Spec.Duration, windUp)
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	done := newRound(flights, r.members)
+	r.result.Rounds = append(r.result.Rounds, done)
+	r.enter(&done)
+	r.watch.Result(done.String())
+	return nil
+}
+
+// each does something for all flights that can wait for each other, and waits.
+func each(flights []*flight, do func(*flight)) {
+	var all sync.WaitGroup
+	for _, f := range flights {
+		all.Go(func() { do(f) })
+	}
+	all.Wait()
+}
+
+// prepare has the sender connect, and waits until it has.
+func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
+	from, to := &r.members[f.From], &r.members[f.To]
+	f.status, err = from.Host.Prepare(ctx, job.Order{Schema: job.Schema, To: to.Address, Token: to.Token, Spec: r.Spec})
+	if err != nil {
+		return err
+	}
+	f.id = f.status.ID
+	return r.follow(ctx, f, job.Ready, 0, readyWithin)
+}
+
+// follow asks until a job is in a phase, which takes some time, and may take so much more. One that
+// failed is an error, also where something was measured before it did.
+func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, more time.Duration) (err error) {
+	for due := time.Now().Add(takes); ; {
+		if f.status, err = r.members[f.From].Host.Status(ctx, f.id); err != nil {
+			return err
+		}
+		switch {
+		case f.status.Error != "":
+			return errors.New(f.status.Error)
+		case f.status.Phase == phase:
+			return nil
+		case f.status.Phase == job.Done:
+			return errors.New("the job ended before it began")
+		case time.Since(due) > more:
+			return fmt.Errorf("it is still %s after %v", f.status.Phase, (takes + more).Round(time.Second))
+		}
+		select {
+		case <-time.After(min(max(time.Until(due), poll), heartbeat)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// synchronise measures how far the clocks of all hosts that are to send are ahead, right before they are.
+func (r *runner) synchronise(ctx context.Context, flights []*flight) {
+	var senders []*flight
+	first := map[int]*flight{}
+	for _, f := range flights {
+		if f.err == nil && first[f.From] == nil {
+			first[f.From] = f
+			senders = append(senders, f)
+		}
+	}
+	each(senders, func(f *flight) { f.offset, f.err = clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock) })
+	for _, f := range flights {
+		if of := first[f.From]; f.err == nil && of != nil {
+			f.offset, f.err = of.offset, of.err
+		}
+	}
+}
+
+// part ends what still runs, and has hosts forget what came of the rest.
+func (r *runner) part(ctx context.Context, flights []*flight) {
+	each(flights, func(f *flight) {
+		if f.id != "" {
+			_ = r.members[f.From].Host.End(ctx, f.id) // if it does not hear of it, it ends by itself
+		}
+	})
+}
+
+// enter puts what a round came to into the mesh.
+func (r *runner) enter(round *Round) {
+	n := len(r.members)
+	if r.Pattern.Mesh && r.result.Mesh == nil {
+		r.result.Mesh = &Mesh{sick.NewMatrix(n), sick.NewMatrix(n), sick.NewMatrix(n)}
+	}
+	for _, f := range round.Flows {
+		if f.Error != "" {
+			continue
+		}
+		r.came = true
+		if m := r.result.Mesh; m != nil {
+			m.Goodput[f.From][f.To], m.LeastRTT[f.From][f.To], m.Repeated[f.From][f.To] = f.Goodput, f.LeastRTT, f.Repeated
+		}
+	}
+}
+
+// confirm measures again what seems to be sick before it says that it is: with half as much beside it
+// as there was, and what still seems so then alone.
+func (r *runner) confirm(ctx context.Context) error {
+	if r.result.Mesh == nil {
+		return nil
+	}
+	found := sick.Find(r.result.Mesh.Goodput)
+	for _, most := range []int{len(r.members) / 4, 1} {
+		suspects := found.Suspects(len(r.members))
+		if len(suspects) == 0 {
+			break
+		}
+		for _, round := range pattern.Apart(suspects, most) {
+			r.watch.Phase("measure again: " + r.says(round))
+			if err := r.round(ctx, round); err != nil {
+				return err
+			}
+			r.result.Rounds[len(r.result.Rounds)-1].Again = true
+		}
+		found = sick.Find(r.result.Mesh.Goodput)
+	}
+	r.result.Sick = &found
+	return nil
+}

@@ -1,0 +1,158 @@
+// Package job is what a host of a fleet is asked to do, and what it says of it: the messages, whatever
+// carries them.
+package job
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/clock"
+	"github.com/fullbore/fullbore/hostport"
+)
+
+// Schema is the version of the messages.
+const Schema = "fullbore/job/1"
+
+// Order has a host send to another one, which is a far end, when it is told to start.
+type Order struct {
+	Schema string    `json:"schema"`
+	To     string    `json:"to" maxLength:"300" doc:"The other host: address:port of its far end"`
+	Token  string    `json:"token,omitempty" maxLength:"500" doc:"Of that far end; without one its limits for strangers hold"`
+	Spec   bulk.Spec `json:"spec"`
+}
+
+// Check says what is wrong with an order. It comes over the network.
+func (o *Order) Check() error {
+	switch {
+	case o.Schema != Schema:
+		return fmt.Errorf("an order of schema %q, this host takes %q", o.Schema, Schema)
+	case o.Spec.Direction != bulk.Forward:
+		return errors.New("who starts sends, as it is its clock that is known: use direction forward")
+	case o.Spec.Duration > Longest:
+		return fmt.Errorf("%v is longer than a job may be, %v", o.Spec.Duration, Longest)
+	}
+	if _, _, err := hostport.Parse(o.To, 1); err != nil {
+		return err
+	}
+	return o.Spec.Check()
+}
+
+// Limits of a job.
+const (
+	Longest     = time.Hour
+	HeardWithin = 10 * time.Second      // a job of whose owner nothing was heard for so long ends
+	AtOnce      = 64                    // that a host keeps
+	LeadAtMost  = 3 * time.Second       // until the start that was agreed on: the other end waits for bulk.Patience
+	LeadAtLeast = 50 * time.Millisecond // the same: the other end must hear of it
+)
+
+// Phase is where a job stands.
+type Phase string
+
+// The phases of a job.
+const (
+	Connecting Phase = "connecting"
+	Ready      Phase = "ready" // its connections are open, and it waits for the start
+	Running    Phase = "running"
+	Done       Phase = "done" // or failed: then Error says why
+)
+
+// Status is how a job stands.
+type Status struct {
+	ID      string   `json:"id"`
+	Phase   Phase    `json:"phase"`
+	Error   string   `json:"error,omitempty"`
+	Outcome *Outcome `json:"outcome,omitempty"` // once it is done, and something was measured
+}
+
+// Outcome is what came of a transfer. Instants are of the clock of the host that sent.
+type Outcome struct {
+	Began       clock.Instant `json:"began_ns"` // the first byte
+	Goodput     float64       `json:"goodput_bps"`
+	Seconds     float64       `json:"seconds"` // measured, behind the omitted ones
+	Omitted     float64       `json:"omitted_seconds"`
+	LeastRTT    time.Duration `json:"least_rtt_ns,omitempty"`
+	LoadedRTT   time.Duration `json:"loaded_rtt_ns,omitempty"` // median of the smoothed ones
+	Retransmits int64         `json:"retransmits"`             // segments sent again in the measured time; -1: not known
+	Repeated    float64       `json:"repeated_share"`          // of the bytes
+	Congestion  string        `json:"congestion,omitempty"`
+	Arrived     []Point       `json:"arrived"` // at the receiver, from its first byte on
+}
+
+// Point is how much has arrived after a time.
+type Point struct {
+	After time.Duration `json:"after_ns"`
+	Bytes int64         `json:"bytes"`
+}
+
+// MostPoints is how many an outcome has.
+const MostPoints = 2000
+
+// Check says what cannot be right in an outcome, which comes over the network.
+func (o *Outcome) Check() error {
+	for _, v := range []float64{o.Goodput, o.Seconds, o.Omitted, o.Repeated} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("an outcome with %v", v)
+		}
+	}
+	if len(o.Arrived) > MostPoints || o.Began < 0 || o.LeastRTT < 0 || o.LoadedRTT < 0 || o.Retransmits < -1 {
+		return errors.New("an outcome that cannot be")
+	}
+	last := Point{}
+	for _, p := range o.Arrived {
+		if p.After < last.After || p.Bytes < last.Bytes {
+			return errors.New("an outcome of which less has arrived later")
+		}
+		last = p
+	}
+	return nil
+}
+
+// NewOutcome is what a transfer that this host sent came to.
+func NewOutcome(r *bulk.Result) *Outcome {
+	if r.Client.First.IsZero() {
+		return nil
+	}
+	f := r.Figures(bulk.Forward)
+	o := &Outcome{
+		Began: clock.At(r.Client.First), Goodput: float64(f.Goodput), Seconds: f.Received.Seconds, Omitted: r.Spec.Omit.Seconds(),
+		LeastRTT: f.LeastRTT, Retransmits: -1, Congestion: f.Connection.Congestion, Arrived: arrived(&r.Server, r.Spec.Omit),
+	}
+	if f.LoadedRTT != nil {
+		o.LoadedRTT = f.LoadedRTT.Median
+	}
+	if f.Repeated != nil && f.Repeated.Segments != nil {
+		o.Retransmits = *f.Repeated.Segments
+		if f.Repeated.Share != nil {
+			o.Repeated = *f.Repeated.Share
+		}
+	}
+	return o
+}
+
+// arrived is what came on all streams, from the first byte on.
+func arrived(end *bulk.End, omitted time.Duration) (points []Point) {
+	first := time.Duration(math.MaxInt64)
+	at := map[time.Duration]int64{} // all streams are sampled at the same instants
+	for _, s := range end.Streams {
+		if s.Sender {
+			continue
+		}
+		first = min(first, max(0, s.Began-omitted))
+		for _, sample := range s.Samples {
+			at[sample.At] += sample.Bytes
+		}
+	}
+	instants := slices.Sorted(maps.Keys(at))
+	step := max(1, (len(instants)+MostPoints-1)/MostPoints)
+	for i, bytes := 0, int64(0); i < len(instants); i += step {
+		bytes = max(bytes, at[instants[i]]) // a stream that has ended has no more samples
+		points = append(points, Point{max(0, instants[i]-first), bytes})
+	}
+	return points
+}

@@ -1,0 +1,95 @@
+package job
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/clock"
+)
+
+// TestOrderIsChecked: what comes over the network is an order that can be done, or an error that says
+// what is wrong.
+func TestOrderIsChecked(t *testing.T) {
+	good := func() Order {
+		return Order{Schema: Schema, To: "198.18.0.2:5201", Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second}}
+	}
+	if o := good(); o.Check() != nil {
+		t.Fatal(o.Check())
+	}
+	for want, spoil := range map[string]func(*Order){
+		`schema "fullbore/job/2"`:       func(o *Order) { o.Schema = "fullbore/job/2" },
+		"use direction forward":         func(o *Order) { o.Spec.Direction = bulk.Both },
+		"longer than a job may be":      func(o *Order) { o.Spec.Duration = Longest + 1 },
+		"no host was given":             func(o *Order) { o.To = "" },
+		"is not a port from 1 to 65535": func(o *Order) { o.To = "host:0" },
+		"streams":                       func(o *Order) { o.Spec.Streams = 0 },
+	} {
+		o := good()
+		spoil(&o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestOutcomeIsChecked: so is what a host says of it.
+func TestOutcomeIsChecked(t *testing.T) {
+	if err := (&Outcome{Retransmits: -1, Arrived: []Point{{1, 2}, {3, 2}}}).Check(); err != nil {
+		t.Error(err)
+	}
+	for name, o := range map[string]Outcome{
+		"a negative rate":        {Goodput: -1},
+		"no number":              {Seconds: math.NaN()},
+		"without end":            {Omitted: math.Inf(1)},
+		"before the clock began": {Began: -1},
+		"a negative time":        {LeastRTT: -1},
+		"more than can be":       {Arrived: make([]Point, MostPoints+1)},
+		"less later":             {Arrived: []Point{{1, 2}, {2, 1}}},
+		"back in time":           {Arrived: []Point{{2, 1}, {1, 1}}},
+		"half a retransmission":  {Retransmits: -2},
+	} {
+		if o.Check() == nil {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// TestNewOutcome: bytes of all streams are added up, from the receiver's first one on.
+func TestNewOutcome(t *testing.T) {
+	sample := func(at time.Duration, bytes int64) bulk.Sample {
+		return bulk.Sample{At: at * time.Millisecond, Bytes: bytes}
+	}
+	began := time.Now()
+	r := &bulk.Result{
+		Spec:   bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second, Omit: 100 * time.Millisecond},
+		Client: bulk.End{First: began, Streams: []bulk.Stream{{ID: 1, Sender: true, Bytes: 300, Elapsed: time.Second, Congestion: "cubic", Retransmits: 3}}},
+		Server: bulk.End{Streams: []bulk.Stream{
+			{ID: 1, Began: 600 * time.Millisecond, Bytes: 200, Elapsed: time.Second, Retransmits: -1, Samples: []bulk.Sample{sample(500, 0), sample(700, 100), sample(900, 200)}},
+			{ID: 2, Began: 600 * time.Millisecond, Bytes: 50, Elapsed: time.Second, Retransmits: -1, Samples: []bulk.Sample{sample(500, 0), sample(700, 50)}}, // it ended
+		}},
+	}
+	o := NewOutcome(r)
+	if o == nil || o.Check() != nil {
+		t.Fatalf("%+v", o)
+	}
+	if o.Began != clock.At(began) || o.Omitted != 0.1 || o.Congestion != "cubic" {
+		t.Errorf("%+v", o)
+	}
+	if len(o.Arrived) != 3 || o.Arrived[0] != (Point{0, 0}) || o.Arrived[1] != (Point{200 * time.Millisecond, 150}) || o.Arrived[2].Bytes < 150 {
+		t.Errorf("arrived: %+v", o.Arrived)
+	}
+	r.Client.First = time.Time{}
+	if o := NewOutcome(r); o != nil {
+		t.Errorf("of a transfer that never began: %+v", o)
+	}
+	for range 10 * MostPoints {
+		r.Server.Streams[0].Samples = append(r.Server.Streams[0].Samples, sample(time.Duration(1000+len(r.Server.Streams[0].Samples)), 300))
+	}
+	r.Client.First = began
+	if o := NewOutcome(r); len(o.Arrived) > MostPoints || o.Check() != nil {
+		t.Errorf("%d points, %v", len(o.Arrived), o.Check())
+	}
+}

@@ -1,0 +1,125 @@
+package pattern
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// met counts how often each host sends to each other.
+func met(t interface{ Errorf(string, ...any) }, rounds []Round, hosts int) map[Flow]int {
+	count := map[Flow]int{}
+	for _, round := range rounds {
+		for _, f := range round {
+			if f.From == f.To || f.From < 0 || f.To < 0 || f.From >= hosts || f.To >= hosts {
+				t.Errorf("%+v among %d hosts", f, hosts)
+			}
+			count[f]++
+		}
+	}
+	return count
+}
+
+// TestPairs: each host meets each other once each way, in no more rounds than that takes, and is
+// never in two pairs at once.
+func TestPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 60).Draw(t, "hosts")
+		rounds, err := mustNamed("pairs").Rounds(n, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 2 * (n - 1 + n%2); len(rounds) != want {
+			t.Errorf("%d rounds for %d hosts, want %d", len(rounds), n, want)
+		}
+		count := met(t, rounds, n)
+		if len(count) != n*(n-1) {
+			t.Errorf("%d of %d ways", len(count), n*(n-1))
+		}
+		for f, times := range count {
+			if times != 1 {
+				t.Errorf("%+v %d times", f, times)
+			}
+		}
+		for i, round := range rounds {
+			busy := map[int]bool{}
+			for _, f := range round {
+				if busy[f.From] || busy[f.To] {
+					t.Errorf("round %d: %+v", i, round)
+				}
+				busy[f.From], busy[f.To] = true, true
+			}
+		}
+	})
+}
+
+func mustNamed(name string) Pattern {
+	p, err := Named(name)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// TestPatterns: what each is for three hosts.
+func TestPatterns(t *testing.T) {
+	for name, want := range map[string][]Round{
+		"shift":   {{{0, 1}, {1, 2}, {2, 0}}, {{0, 2}, {1, 0}, {2, 1}}},
+		"incast":  {{{0, 1}, {2, 1}}},
+		"fan-out": {{{1, 0}, {1, 2}}},
+		"all":     {{{0, 1}, {1, 2}, {2, 0}, {0, 2}, {1, 0}, {2, 1}}},
+	} {
+		got, err := mustNamed(name).Rounds(3, 1)
+		if err != nil || !slices.EqualFunc(got, want, func(a, b Round) bool { return slices.Equal(a, b) }) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+		}
+	}
+	for _, p := range All {
+		if p.Says == "" {
+			t.Errorf("%s says nothing", p.Name)
+		}
+		if _, err := p.Rounds(1, 0); err == nil {
+			t.Errorf("%s with one host", p.Name)
+		}
+	}
+	if _, err := mustNamed("incast").Rounds(3, 3); err == nil {
+		t.Error("incast to a host that is not there")
+	}
+	if _, err := Named("pair"); err == nil || !strings.Contains(err.Error(), "did you mean pairs?") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestApart: each flow is there once, no host is in two at once, and no more run at a time than may.
+func TestApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, most := rapid.IntRange(2, 40).Draw(t, "hosts"), rapid.IntRange(0, 9).Draw(t, "most")
+		count := map[Flow]int{}
+		var flows []Flow
+		for range rapid.IntRange(0, 50).Draw(t, "flows") {
+			from := rapid.IntRange(0, n-1).Draw(t, "from")
+			f := Flow{from, (from + rapid.IntRange(1, n-1).Draw(t, "by")) % n}
+			flows = append(flows, f)
+			count[f]++
+		}
+		for _, round := range Apart(flows, most) {
+			if len(round) == 0 || len(round) > max(1, most) {
+				t.Errorf("%d flows at once, at most %d", len(round), most)
+			}
+			busy := map[int]bool{}
+			for _, f := range round {
+				if count[f]--; busy[f.From] || busy[f.To] {
+					t.Errorf("%v", round)
+				}
+				busy[f.From], busy[f.To] = true, true
+			}
+		}
+		for f, left := range count {
+			if left != 0 {
+				t.Errorf("%+v %d times too few", f, left)
+			}
+		}
+	})
+}

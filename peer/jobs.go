@@ -1,0 +1,181 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fullbore/fullbore/fleet/clock"
+	"github.com/fullbore/fullbore/fleet/job"
+)
+
+// jobs are those that others have this host do: to send to another far end. Each ends when
+// nothing was heard of its owner for [job.HeardWithin], so that nothing goes on without one.
+type jobs struct {
+	mu    sync.Mutex
+	known map[string]*ownJob
+	busy  sync.WaitGroup
+}
+
+// ownJob is one of them.
+type ownJob struct {
+	id     string
+	order  job.Order
+	cancel context.CancelCauseFunc
+	start  chan clock.Instant // gets the instant once
+	timer  *time.Timer        // until its owner is taken for dead, and later until it is forgotten
+
+	mu     sync.Mutex
+	status job.Status
+	told   bool // when to start
+}
+
+var (
+	errUnheard   = fmt.Errorf("nothing was heard of who had ordered it for %v", job.HeardWithin)
+	errJobEnded  = errors.New("ended early by who had ordered it")
+	errNotInTime = errors.New("it was told to start too late, or too far ahead")
+)
+
+// create begins a job. It lives as long as ctx at most.
+func (js *jobs) create(ctx context.Context, order job.Order) (job.Status, error) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	if len(js.known) >= job.AtOnce {
+		return job.Status{}, problem(ErrBusy, "%d jobs are here, the most at once", len(js.known))
+	}
+	j := &ownJob{id: randomName(), order: order, start: make(chan clock.Instant, 1)}
+	j.status = job.Status{ID: j.id, Phase: job.Connecting}
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	j.timer = time.AfterFunc(job.HeardWithin, func() { js.unheard(j) })
+	js.known[j.id] = j
+	js.busy.Go(func() { j.run(ctx) })
+	return j.now(), nil
+}
+
+// unheard ends a job whose owner is dead, and forgets it.
+func (js *jobs) unheard(j *ownJob) {
+	j.cancel(errUnheard)
+	js.forget(j)
+}
+
+func (js *jobs) forget(j *ownJob) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	j.timer.Stop()
+	delete(js.known, j.id)
+}
+
+// by is a job whose owner asks.
+func (js *jobs) by(id string) (*ownJob, error) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	j := js.known[id]
+	if j == nil || !j.timer.Reset(job.HeardWithin) {
+		return nil, problem(ErrGone, "no such job: one of whose owner nothing is heard for %v ends", job.HeardWithin)
+	}
+	return j, nil
+}
+
+// close ends all, and waits.
+func (js *jobs) close() {
+	js.mu.Lock()
+	for _, j := range js.known {
+		j.cancel(errStopping)
+	}
+	js.mu.Unlock()
+	js.busy.Wait()
+}
+
+func (j *ownJob) now() job.Status {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.status
+}
+
+func (j *ownJob) is(phase job.Phase) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.status.Phase = phase
+}
+
+// run does the job.
+func (j *ownJob) run(ctx context.Context) {
+	defer j.cancel(nil)
+	outcome, err := j.send(ctx)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.status.Phase, j.status.Outcome = job.Done, outcome
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		j.status.Error = err.Error()
+	}
+}
+
+func (j *ownJob) send(ctx context.Context) (*job.Outcome, error) {
+	far, err := Dial(ctx, j.order.To, j.order.Token)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = far.Close() }()
+	var at clock.Instant
+	result, err := far.TransferAt(ctx, j.order.Spec, Signal{
+		Ready: func(ctx context.Context) error {
+			j.is(job.Ready)
+			select {
+			case at = <-j.start:
+				j.is(job.Running)
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		},
+		Begin: func(ctx context.Context) error {
+			_, err := clock.Until(ctx, at)
+			return err
+		},
+	}, nil)
+	return job.NewOutcome(result), err
+}
+
+// begin says when to start.
+func (j *ownJob) begin(at clock.Instant) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lead := at - clock.Now()
+	switch {
+	case j.status.Phase == job.Done:
+		return problem(ErrRefused, "the job has ended: %s", j.status.Error)
+	case j.status.Phase != job.Ready || j.told:
+		return problem(ErrRefused, "the job is not ready, or was told to start already")
+	case lead < job.LeadAtLeast/2 || lead > job.LeadAtMost:
+		return problem(ErrRefused, "%s: %v from now; it can be %v to %v", errNotInTime, lead, job.LeadAtLeast/2, job.LeadAtMost)
+	}
+	j.told = true
+	j.start <- at
+	return nil
+}
+
+// mayJob says whether the caller may have this host send to others.
+func (s *Server) mayJob(ctx context.Context) error {
+	if err := callerOf(ctx).needToken("having this host send to others"); err != nil {
+		return err
+	}
+	if !s.allowJobs {
+		return problem(ErrRefused, "this far end does no jobs for others: start it with `fullbore serve --allow-jobs`")
+	}
+	return nil
+}
+
+// fitJob is the order within what this far end allows its caller.
+func (s *Server) fitJob(ctx context.Context, order job.Order) (job.Order, error) {
+	if err := order.Check(); err != nil {
+		return order, problem(ErrLimit, "%s", err)
+	}
+	var err error
+	order.Spec, err = s.limits(callerOf(ctx)).fit(order.Spec)
+	return order, err
+}

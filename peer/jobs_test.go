@@ -1,0 +1,192 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/clock"
+	"github.com/fullbore/fullbore/fleet/job"
+)
+
+// orderTo has a host send to a far end for some time.
+func orderTo(to *farEnd, d time.Duration) job.Order {
+	return job.Order{Schema: job.Schema, To: to.address, Token: to.TokenString(), Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: d, Rate: 5e6}}
+}
+
+// until asks until a job is in a phase, or has ended.
+func until(t *testing.T, c *Client, id string, phase job.Phase) job.Status {
+	t.Helper()
+	for end := time.Now().Add(generous); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		s, err := c.Status(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Phase == phase || s.Phase == job.Done {
+			return s
+		}
+	}
+	t.Fatalf("the job is never %s", phase)
+	return job.Status{}
+}
+
+// TestJob: a host sends to another at the instant it is told, by its own clock, and says what came of it.
+func TestJob(t *testing.T) {
+	t.Parallel()
+	sender, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
+	owner := sender.dial(t, sender.TokenString())
+	s, err := owner.Prepare(t.Context(), orderTo(receiver, 300*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = until(t, owner, s.ID, job.Ready); s.Phase != job.Ready {
+		t.Fatalf("%+v", s)
+	}
+	offset, err := clock.Ask(t.Context(), clock.Now, owner.Clock)
+	if err != nil || offset.Ahead > offset.Bound || -offset.Ahead > offset.Bound { // it is the same clock here
+		t.Errorf("%+v, %v", offset, err)
+	}
+	at := clock.Now() + 300*time.Millisecond
+	if err := owner.Start(t.Context(), s.ID, offset.There(at)); err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(t.Context(), s.ID, offset.There(at)); !errors.Is(err, ErrRefused) {
+		t.Errorf("told twice: %v", err)
+	}
+	s = until(t, owner, s.ID, job.Done)
+	if s.Error != "" || s.Outcome == nil {
+		t.Fatalf("%+v", s)
+	}
+	o := s.Outcome
+	late := offset.Here(o.Began) - at
+	t.Logf("the first byte went %v after the instant", late)
+	if late < -offset.Bound || late > 200*time.Millisecond {
+		t.Errorf("the first byte went %v after the instant", late)
+	}
+	if o.Goodput < 5e6 || o.Goodput > 15e6 || len(o.Arrived) < 2 || o.Arrived[len(o.Arrived)-1].Bytes == 0 || o.LeastRTT == 0 {
+		t.Errorf("%+v", o)
+	}
+	if err := owner.End(t.Context(), s.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := owner.Status(t.Context(), s.ID); !errors.Is(err, ErrGone) {
+		t.Errorf("once it is forgotten: %v", err)
+	}
+}
+
+// TestJobsAreGuarded: who has no token, or asks for what is not allowed, has nobody send anything.
+func TestJobsAreGuarded(t *testing.T) {
+	t.Parallel()
+	willing, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
+	good := orderTo(receiver, time.Second)
+	stranger, owner, unwilling := willing.dial(t, ""), willing.dial(t, willing.TokenString()), receiver.dial(t, receiver.TokenString())
+	for name, test := range map[string]struct {
+		client *Client
+		spoil  func(*job.Order)
+		kind   error
+		says   string
+	}{
+		"no token":          {stranger, func(*job.Order) {}, ErrForbidden, "needs the token"},
+		"not allowed there": {unwilling, func(*job.Order) {}, ErrRefused, "serve --allow-jobs"},
+		"another schema":    {owner, func(o *job.Order) { o.Schema = "fullbore/job/9" }, ErrLimit, "this host takes"},
+		"receives":          {owner, func(o *job.Order) { o.Spec.Direction = bulk.Reverse }, ErrLimit, "use direction forward"},
+		"too long":          {owner, func(o *job.Order) { o.Spec.Duration = 2 * time.Hour }, ErrLimit, "longer than a job may be"},
+		"nowhere":           {owner, func(o *job.Order) { o.To = "a:b:c:1" }, ErrLimit, "neither an address nor host:port"},
+		"too many streams":  {owner, func(o *job.Order) { o.Spec.Streams = 10_000 }, ErrLimit, "streams"},
+	} {
+		order := good
+		test.spoil(&order)
+		_, err := test.client.Prepare(t.Context(), order)
+		if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := stranger.Clock(t.Context()); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a stranger reads the clock: %v", err)
+	}
+	s, err := owner.Prepare(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Status(t.Context(), s.ID); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a stranger watches: %v", err)
+	}
+	until(t, owner, s.ID, job.Ready)
+	for _, lead := range []time.Duration{-time.Second, 0, time.Minute} {
+		if err := owner.Start(t.Context(), s.ID, clock.Now()+lead); !errors.Is(err, ErrRefused) {
+			t.Errorf("told to start in %v: %v", lead, err)
+		}
+	}
+}
+
+// TestJobsEnd: a job that cannot connect says why, one whose owner ends it ends, and none goes on
+// when its host stops.
+func TestJobsEnd(t *testing.T) {
+	t.Parallel()
+	sender, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
+	owner := sender.dial(t, sender.TokenString())
+	nobody := orderTo(receiver, time.Second)
+	nobody.To = "127.0.0.1:1"
+	s, err := owner.Prepare(t.Context(), nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = until(t, owner, s.ID, job.Done); !strings.Contains(s.Error, "127.0.0.1:1") || s.Outcome != nil {
+		t.Errorf("%+v", s)
+	}
+
+	s, err = owner.Prepare(t.Context(), orderTo(receiver, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, owner, s.ID, job.Ready)
+	if err := owner.Start(t.Context(), s.ID, clock.Now()+200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	until(t, owner, s.ID, job.Running)
+	if err := owner.End(t.Context(), s.ID); err != nil {
+		t.Fatal(err)
+	}
+	idle := func() bool { return receiver.Activity().Running == 0 }
+	for end := time.Now().Add(generous); !idle() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		continue
+	}
+	if !idle() {
+		t.Error("the transfer goes on without a job")
+	}
+
+	for range job.AtOnce {
+		if _, err = owner.Prepare(t.Context(), nobody); err != nil {
+			break
+		}
+	}
+	if _, err = owner.Prepare(t.Context(), nobody); !errors.Is(err, ErrBusy) {
+		t.Errorf("one job more than there can be: %v", err)
+	}
+}
+
+// TestJobUnheard: without a sign of its owner a job ends, and the host forgets it.
+func TestJobUnheard(t *testing.T) {
+	t.Parallel()
+	receiver := startFarEnd(t, Config{}, "127.0.0.1:0")
+	js := &jobs{known: map[string]*ownJob{}}
+	s, err := js.create(context.Background(), orderTo(receiver, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := js.by(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	js.unheard(j) // as its timer does
+	js.busy.Wait()
+	if now := j.now(); now.Phase != job.Done || !strings.Contains(now.Error, "nothing was heard") {
+		t.Errorf("%+v", now)
+	}
+	if _, err := js.by(s.ID); err == nil {
+		t.Error("it is still known")
+	}
+}

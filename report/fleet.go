@@ -1,0 +1,190 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/unit"
+)
+
+// Fleet writes what came of an experiment over many hosts.
+func Fleet(w io.Writer, r *fleet.Result) {
+	s := &fleetSheet{&sheet{w: w}, r}
+	if r.Mesh != nil {
+		s.mesh()
+		s.sick()
+	} else {
+		for i := range r.Rounds {
+			s.round(&r.Rounds[i])
+		}
+	}
+	s.failed()
+	s.started()
+}
+
+type fleetSheet struct {
+	*sheet
+	*fleet.Result
+}
+
+func (s *fleetSheet) host(i int) string {
+	if i < 0 || i >= len(s.Hosts) {
+		return "?"
+	}
+	return printable.Line(s.Hosts[i])
+}
+
+// round is flows that ran at the same time, each with its share.
+func (s *fleetSheet) round(r *fleet.Round) {
+	width := 0
+	for _, f := range r.Flows {
+		width = max(width, len(s.host(f.From)+" to "+s.host(f.To)))
+	}
+	for _, f := range r.Flows {
+		if f.Error != "" {
+			continue
+		}
+		text := fmt.Sprintf("%-*s  %12v  %5s", width, s.host(f.From)+" to "+s.host(f.To), unit.Rate(f.Goodput), unit.Percent(f.Share))
+		if f.LoadedRTT > 0 {
+			text += fmt.Sprintf("  RTT %.3g ms", f.LoadedRTT)
+		}
+		if f.Repeated > 0 {
+			text += fmt.Sprintf("  %s sent again", unit.Percent(f.Repeated))
+		}
+		s.line("flow", text)
+	}
+	if t := r.Together; t != nil {
+		s.row("together", fmt.Sprintf("%v in the %.3g s in which all were active; fairness %.2f (1: all get the same)", unit.Rate(t.Goodput), t.Seconds, t.Fairness))
+		if len(r.Flows) > 1 {
+			s.row("done", fmt.Sprintf("the first after %.3g s, the last after %.3g s", t.FirstDone, t.LastDone))
+		}
+	}
+}
+
+// mesh is who got how much to whom, in Mb/s: rows send, columns receive.
+func (s *fleetSheet) mesh() {
+	const most = 12 // columns of a terminal
+	if len(s.Hosts) > most {
+		s.row("mesh", fmt.Sprintf("%d hosts: --json has what each got to each", len(s.Hosts)))
+		return
+	}
+	suspect := map[[2]int]bool{}
+	if s.Sick != nil {
+		for _, l := range s.Sick.Links {
+			suspect[[2]int{l.From, l.To}] = true
+		}
+	}
+	width := 0
+	for i := range s.Hosts {
+		width = max(width, len(s.host(i)))
+	}
+	line := fmt.Sprintf("%-*s", width, "Mb/s to")
+	for j := range s.Hosts {
+		line += fmt.Sprintf(" %*s", max(5, len(s.host(j))), s.host(j))
+	}
+	s.line("from", line)
+	for i, row := range s.Mesh.Goodput {
+		line = fmt.Sprintf("%-*s", width, s.host(i))
+		for j, v := range row {
+			text := "-"
+			if v > 0 {
+				text = fmt.Sprintf("%.0f", v/1e6)
+			}
+			if suspect[[2]int{i, j}] {
+				text = "*" + text
+			}
+			line += fmt.Sprintf(" %*s", max(5, len(s.host(j))), text)
+		}
+		s.line("", line)
+	}
+}
+
+// sick says which hosts and links are not like the others.
+func (s *fleetSheet) sick() {
+	switch {
+	case s.Sick == nil:
+		return
+	case len(s.Sick.Hosts)+len(s.Sick.Links) == 0:
+		s.row("sick", "none: no host and no link carries less than the others do")
+	}
+	for _, h := range s.Sick.Hosts {
+		s.row("sick", fmt.Sprintf("host %s %s less than the others, whoever is at the other end: %v, usual are %v%s",
+			s.host(h.Host), h.Ways, unit.Rate(h.Median), unit.Rate(h.Usual), s.repeatedOf(h.Host)))
+	}
+	for _, l := range s.Sick.Links {
+		again := ""
+		if share := s.Mesh.Repeated[l.From][l.To]; share > 0 {
+			again = fmt.Sprintf("; %s of the bytes were sent again", unit.Percent(share))
+		}
+		s.row("sick", fmt.Sprintf("the way from %s to %s: %v, and %v with others%s", s.host(l.From), s.host(l.To), unit.Rate(l.Goodput), unit.Rate(l.Usual), again))
+	}
+}
+
+// repeatedOf says how much was sent again to and from a host, by the median of its flows.
+func (s *fleetSheet) repeatedOf(host int) string {
+	middle := func(of func(other int) float64) float64 {
+		var all []float64
+		for other := range s.Hosts {
+			if other != host {
+				all = append(all, of(other))
+			}
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	out := middle(func(other int) float64 { return s.Mesh.Repeated[host][other] })
+	in := middle(func(other int) float64 { return s.Mesh.Repeated[other][host] })
+	if max(out, in) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s of what it sends and %s of what it gets was sent again", unit.Percent(out), unit.Percent(in))
+}
+
+// failed names flows that came to nothing: each reason once.
+func (s *fleetSheet) failed() {
+	flows := map[string][]string{}
+	for _, round := range s.Rounds {
+		for _, f := range round.Flows {
+			if f.Error != "" {
+				flows[f.Error] = append(flows[f.Error], s.host(f.From)+" to "+s.host(f.To))
+			}
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(flows)) {
+		const few = 4
+		named := flows[reason]
+		more := ""
+		if len(named) > few {
+			more = fmt.Sprintf(" and %d more", len(named)-few)
+			named = named[:few]
+		}
+		s.row("failed", fmt.Sprintf("%s%s: %s", strings.Join(named, ", "), more, reason))
+	}
+}
+
+// started says how far apart the flows of a round began, at the worst.
+func (s *fleetSheet) started() {
+	var worst *fleet.Skew
+	for i := range s.Rounds {
+		if k := s.Rounds[i].Skew; k != nil && (worst == nil || k.P99 > worst.P99) {
+			worst = k
+		}
+	}
+	switch {
+	case worst == nil:
+	case !worst.Claimed:
+		s.row("start", fmt.Sprintf("the clocks are known to ± %s only: that the flows started together is not claimed", millis(worst.Bound)))
+	default:
+		s.row("start", fmt.Sprintf("half within %s of the first, 99 %% within %s (± %s, as far as the clocks are known)", millis(worst.P50), millis(worst.P99), millis(worst.Bound)))
+	}
+}
+
+func millis(ms float64) string {
+	return unit.Milliseconds(time.Duration(ms * float64(time.Millisecond)))
+}
