@@ -107,7 +107,10 @@ func (c *nfsTuneCmd) bench(app *app, place *mounted.Place, target *nfs.Target, l
 	if place != nil {
 		m := &climb.Mount{Place: place, Load: mounted.Load{Size: load.Size, Random: load.Random}, Readers: load.Depth, Hosts: hosts}
 		o.Start, o.Most, o.Least, o.InOrder, o.Limits, o.Mounted = m.Begin(), m.Most(), m.Least(), m.InOrder(), m.Limits(watch), true
-		if hosts.Client != nil {
+		switch {
+		case o.InOrder > 0:
+			hosts.Client = nil // the client makes few large requests of what it reads ahead: slots do not hold it back
+		case hosts.Client != nil:
 			hosts.Client.Found = o.Start.Depth
 		}
 		return m, o, nil

@@ -11,7 +11,10 @@ import (
 )
 
 // Flow is one host that sends to another: their places in the list of hosts.
-type Flow struct{ From, To int }
+type Flow struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
 
 // Round is what runs at the same time.
 type Round []Flow

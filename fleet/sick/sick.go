@@ -68,7 +68,8 @@ const (
 )
 
 // Find looks at a mesh of four hosts at least: of fewer nobody can say which one is not like the others.
-func Find(m Matrix) (f Found) {
+func Find(m Matrix) Found {
+	f := Found{Hosts: []Host{}, Links: []Link{}}
 	const fewest = 4
 	if len(m) < fewest {
 		return f
@@ -89,7 +90,7 @@ func Find(m Matrix) (f Found) {
 			accused[i] = true
 		}
 	}
-	f.Links = m.links(out, in, accused)
+	f.Links = append(f.Links, m.links(out, in, accused)...)
 	slices.SortStableFunc(f.Hosts, func(a, b Host) int { return cmp.Compare(b.Outlier, a.Outlier) })
 	slices.SortStableFunc(f.Links, func(a, b Link) int { return cmp.Compare(b.Outlier, a.Outlier) })
 	return f

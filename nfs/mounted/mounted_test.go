@@ -1,6 +1,7 @@
 package mounted
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -125,4 +126,27 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPatiently: a call that the kernel does not come back from is given up by who gives up, and what
+// it makes later is closed.
+func TestPatiently(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	later, closed := make(chan struct{}), filepath.Join(t.TempDir(), "file")
+	file, err := os.Create(closed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go cancel(enough)
+	if got, err := patiently(ctx, func() (*os.File, error) { <-later; return file, nil }); got != nil || !errors.Is(err, enough) {
+		t.Errorf("%v, %v", got, err)
+	}
+	close(later)
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, err := file.Stat(); err != nil {
+			return
+		}
+	}
+	t.Error("the file that came later is still open")
 }

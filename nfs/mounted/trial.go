@@ -41,8 +41,8 @@ func (p *Place) Try(ctx context.Context, connections int, readAhead *unit.Size) 
 	if t.others, err = p.settled(ctx); err != nil {
 		return nil, err
 	}
-	if t.tree, err = mountApart(p.settings(version, connections)); err != nil {
-		return nil, fmt.Errorf("mount %s once more, to try settings on: %w", p.Device, err)
+	if t.tree, err = patiently(ctx, func() (*os.File, error) { return mountApart(p.settings(version, connections)) }); err != nil {
+		return nil, fmt.Errorf("mount %s once more, as a trial: %w", p.Device, err)
 	}
 	if readAhead != nil {
 		if err := t.readAhead(*readAhead); err != nil {
@@ -53,7 +53,39 @@ func (p *Place) Try(ctx context.Context, connections int, readAhead *unit.Size) 
 }
 
 // Close unmounts the trial.
-func (t *Trial) Close() error { return t.tree.Close() }
+func (t *Trial) Close() error {
+	_, err := patiently(context.Background(), func() (*os.File, error) { return nil, t.tree.Close() })
+	return err
+}
+
+// patiently waits for a call of the kernel's that a server which has died would keep for ever, also
+// of a mount that is soft. It goes on beside until this process ends.
+func patiently(ctx context.Context, call func() (*os.File, error)) (*os.File, error) {
+	type answer struct {
+		file *os.File
+		err  error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		file, err := call()
+		came <- answer{file, err}
+	}()
+	var err error
+	select {
+	case a := <-came:
+		return a.file, a.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-time.After(within):
+		err = fmt.Errorf("the server did not answer within %v", within)
+	}
+	go func() {
+		if a := <-came; a.file != nil {
+			_ = a.file.Close()
+		}
+	}()
+	return nil, err
+}
 
 // apart is the version of NFS with which a trial has connections of its own: all of a host's
 // mounts of a server with the same minor version share them (nfs_match_client, fs/nfs/client.c).

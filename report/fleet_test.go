@@ -1,0 +1,60 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/pattern"
+	"github.com/fullbore/fullbore/fleet/sick"
+	"github.com/fullbore/fullbore/internal/golden"
+)
+
+func fleetText(r *fleet.Result) string {
+	var b strings.Builder
+	Fleet(&b, r)
+	return b.String()
+}
+
+// TestFleet: what people read of an incast, and of a mesh with what is sick in it.
+func TestFleet(t *testing.T) {
+	incast := &fleet.Result{
+		Pattern: "incast", Hosts: []string{"client1", "client2", "client3", "server"},
+		Rounds: []fleet.Round{{
+			Flows: []fleet.Flow{
+				{From: 0, To: 3, Goodput: 606e6, Share: 0.632, LoadedRTT: 1.31, Resent: 0},
+				{From: 1, To: 3, Goodput: 353e6, Share: 0.368, LoadedRTT: 1.29, Repeated: 0.0012, Resent: 31},
+				{From: 2, To: 3, Error: "connection refused\x1b[31m"},
+			},
+			Together: &fleet.Together{Goodput: 959e6, Seconds: 4.99, Fairness: 0.935, FirstDone: 6.01, LastDone: 6.02},
+			Skew:     &fleet.Skew{P50: 0.042, P99: 0.31, Bound: 0.42, Claimed: true},
+		}},
+	}
+	golden.Check(t, "fleet-incast.txt", fleetText(incast))
+
+	mesh := &fleet.Result{
+		Pattern: "pairs", Hosts: []string{"node1", "node2", "node3", "sick"},
+		Mesh: &fleet.Mesh{
+			Goodput:  sick.Matrix{{0, 96e6, 96e6, 35e6}, {95e6, 0, 42e6, 41e6}, {96e6, 96e6, 0, 0}, {95e6, 96e6, 94e6, 0}},
+			LeastRTT: sick.NewMatrix(4),
+			Repeated: sick.Matrix{{0, 0, 0, 0.011}, {0, 0, 0.0095, 0.012}, {0, 0, 0, 0.01}, {0, 0, 0, 0}},
+		},
+		Sick: &sick.Found{
+			Hosts: []sick.Host{{Host: 3, Ways: sick.Receives, Median: 38e6, Usual: 96e6, Outlier: 60}},
+			Links: []sick.Link{{Flow: pattern.Flow{From: 1, To: 2}, Goodput: 42e6, Usual: 95e6, Outlier: 40}},
+		},
+		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 2, To: 3, Error: "sick went away"}}, Skew: &fleet.Skew{P50: 1, P99: 2, Bound: 7}}},
+	}
+	golden.Check(t, "fleet-mesh.txt", fleetText(mesh))
+
+	mesh.Sick = &sick.Found{}
+	if text := fleetText(mesh); !strings.Contains(text, "none: no host and no link") {
+		t.Errorf("a sound mesh:\n%s", text)
+	}
+	for len(mesh.Hosts) < 20 {
+		mesh.Hosts = append(mesh.Hosts, "more")
+	}
+	if text := fleetText(mesh); !strings.Contains(text, "20 hosts: --json has") {
+		t.Errorf("a large mesh:\n%s", text)
+	}
+}
