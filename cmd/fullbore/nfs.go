@@ -74,7 +74,7 @@ type nfsRequests struct {
 	Mix         string `xor:"op" placeholder:"SHARE" help:"This share of the requests writes, such as 30%. This destroys what the file has."`
 	GetAttr     bool   `name:"getattr" xor:"op" help:"Only look at the file: no data, and mostly no disk."`
 	Discard     bool   `help:"Have the kernel drop what is read, without a copy (Linux, MSG_TRUNC), to see what the network and the server can do. Programs get a copy, and so do requests without this."`
-	Coalesce    bool   `help:"Take answers several at a time, as a network card coalesces its interrupts (Linux): a request costs this host less, and takes up to an eighth longer."`
+	Coalesce    bool   `help:"Take answers several at a time, as a network card coalesces its interrupts (Linux): a request costs this host less, and takes up to a quarter longer."`
 	Null        bool   `xor:"op" help:"Only call the server: the network and its threads alone."`
 }
 

@@ -38,7 +38,7 @@ func coalescing(t *testing.T) (*Conn, *counted, *far) {
 	return c, own, far
 }
 
-// TestCoalesced: of 64 calls on their way 8 answers are waited for, and read at once.
+// TestCoalesced: of 64 calls on their way 16 answers are waited for, and read at once.
 func TestCoalesced(t *testing.T) {
 	const slots, calls = 64, 5000
 	c, own, far := coalescing(t)
@@ -55,7 +55,7 @@ func TestCoalesced(t *testing.T) {
 	if own.reads > calls/3 { // a far end that gets no processor for a millisecond is not waited for
 		t.Errorf("%d answers were taken in %d reads", calls, own.reads)
 	}
-	if want := slots / 8 * len(answered(0, 1, 2, 3)); own.gathered[1] != want {
+	if want := slots / coalesced * len(answered(0, 1, 2, 3)); own.gathered[1] != want {
 		t.Errorf("with %d calls on their way %d bytes were waited for, want %d", slots, own.gathered[1], want)
 	}
 	if last := own.gathered[len(own.gathered)-1]; last != 1 {

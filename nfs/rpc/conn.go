@@ -39,8 +39,8 @@ type Conn struct {
 	// (MSG_TRUNC, tcp(7)). Elsewhere than on Linux it is copied all the same.
 	Discard bool
 
-	// Coalesce takes answers several at a time, as a network card coalesces its interrupts: an eighth
-	// of what is on its way is waited for. By Little's law that adds an eighth of the latency at most,
+	// Coalesce takes answers several at a time, as a network card coalesces its interrupts: a quarter
+	// of what is on its way is waited for. By Little's law that adds a quarter of the latency at most,
 	// and 1 ms at most. Elsewhere than on Linux it does nothing.
 	Coalesce bool
 

@@ -185,7 +185,7 @@ func (p *pipeline) fill(b []byte) (int, error) {
 type gatherer interface{ gather(n int) bool }
 
 // coalesced is the share of the answers on their way that is waited for at a time, one in so many.
-const coalesced = 8
+const coalesced = 4
 
 // several waits until several answers are there, as far as that is to be expected.
 func (p *pipeline) several() {
