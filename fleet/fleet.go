@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,14 +128,11 @@ func (r *runner) says(round pattern.Round) string {
 	if len(round) > few {
 		return fmt.Sprintf("%d flows at once", len(round))
 	}
-	text := ""
-	for i, f := range round {
-		if i > 0 {
-			text += ", "
-		}
-		text += r.members[f.From].Name + " to " + r.members[f.To].Name
+	var flows []string
+	for _, f := range round {
+		flows = append(flows, r.members[f.From].Name+" to "+r.members[f.To].Name)
 	}
-	return text
+	return strings.Join(flows, ", ")
 }
 
 func (r *runner) firstError() string {

@@ -23,9 +23,7 @@ type simulated struct {
 	carries func(from, to int) float64
 
 	mu       sync.Mutex
-	sending  map[int]int // by host
-	most     int         // flows that one host sent and received at the same time
-	running  int         // jobs
+	running  int // jobs
 	prepared int
 }
 
@@ -49,7 +47,7 @@ type simulatedJob struct {
 }
 
 func simulate(count int, carries func(from, to int) float64) *simulated {
-	s := &simulated{carries: carries, sending: map[int]int{}}
+	s := &simulated{carries: carries}
 	for i := range count {
 		s.hosts = append(s.hosts, &simulatedHost{fleet: s, name: fmt.Sprintf("h%d", i), ahead: time.Duration(i) * time.Hour, way: 100 * time.Microsecond, jobs: map[string]*simulatedJob{}})
 	}

@@ -153,11 +153,11 @@ func (l *Lab) joinNetwork(n *Network, tuns []*os.File) error {
 
 // writeNames writes what the hosts have as /etc/hosts.
 func (l *Lab) writeNames() error {
-	names := "127.0.0.1 localhost\n::1 localhost\n"
+	names := []byte("127.0.0.1 localhost\n::1 localhost\n")
 	for _, h := range l.hosts {
-		names += fmt.Sprintf("%s %s\n%s %s\n", h.address, h.name, h.address6, h.name)
+		names = fmt.Appendf(names, "%s %s\n%s %s\n", h.address, h.name, h.address6, h.name)
 	}
-	if err := os.WriteFile(l.namesFile(), []byte(names), 0o644); err != nil {
+	if err := os.WriteFile(l.namesFile(), names, 0o644); err != nil {
 		return fmt.Errorf("write host names: %w", err)
 	}
 	return nil

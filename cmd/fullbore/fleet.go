@@ -209,15 +209,7 @@ func (c *fleetRunCmd) inLab(app *app) error {
 	if err = command.Start(); err == nil {
 		err = waitInterrupted(app.ctx, command)
 	}
-	report, closed := l.Report(), l.Close()
-	_, _ = fmt.Fprintln(app.stderr, "  ", report)
-	if closed != nil {
-		return closed
-	}
-	if failed, ok := errors.AsType[*lab.ExitError](err); ok {
-		return exitCode(failed.Code)
-	}
-	return err
+	return endLab(app, l, err)
 }
 
 func networkNames() string {

@@ -63,15 +63,20 @@ func inLabWith(app *app, scenario string, flags []string, behind func(b netip.Ad
 	if err == nil {
 		err = waitInterrupted(app.ctx, command)
 	}
+	return endLab(app, l, err)
+}
+
+// endLab ends a lab whose command ended so, and says what its links did.
+func endLab(app *app, l *lab.Lab, ended error) error {
 	report, closed := l.Report(), l.Close() // first the end, as whoever reads stderr may be gone
 	_, _ = fmt.Fprintln(app.stderr, "  ", report)
 	if closed != nil {
 		return closed
 	}
-	if failed, ok := errors.AsType[*lab.ExitError](err); ok {
+	if failed, ok := errors.AsType[*lab.ExitError](ended); ok {
 		return exitCode(failed.Code)
 	}
-	return err
+	return ended
 }
 
 // relayRecord says where the command on a keeps its run: it reaches neither this

@@ -72,7 +72,7 @@ func TestPatterns(t *testing.T) {
 		"all":     {{{0, 1}, {1, 2}, {2, 0}, {0, 2}, {1, 0}, {2, 1}}},
 	} {
 		got, err := mustNamed(name).Rounds(3, 1)
-		if err != nil || !slices.EqualFunc(got, want, func(a, b Round) bool { return slices.Equal(a, b) }) {
+		if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
 		}
 	}

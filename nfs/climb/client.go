@@ -2,7 +2,6 @@ package climb
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -60,15 +59,5 @@ func (c *Client) bring(ctx context.Context, depth int) error {
 	if c == nil {
 		return nil
 	}
-	want := map[string]string{}
-	if n := c.needs(depth); n > 0 {
-		want[slots] = strconv.Itoa(n)
-	}
-	if c.held.ID == "" && len(want) == 0 {
-		return nil
-	}
-	if err := c.held.Bring(ctx, want); err != nil {
-		return fmt.Errorf("%w: %w", ErrHosts, err)
-	}
-	return nil
+	return bring(ctx, &c.held, slots, c.needs(depth))
 }

@@ -59,14 +59,22 @@ func (s *Server) bring(ctx context.Context, n int) error {
 	if s == nil {
 		return nil
 	}
-	want := map[string]string{}
-	if n > 0 && n != s.Threads {
-		want[threads] = strconv.Itoa(n)
+	if n == s.Threads {
+		n = 0
 	}
-	if s.held.ID == "" && len(want) == 0 {
+	return bring(ctx, &s.held, threads, n)
+}
+
+// bring has a change set keep a tunable at a number; 0: it is put back as it was found.
+func bring(ctx context.Context, held *change.Held, tunable string, n int) error {
+	want := map[string]string{}
+	if n > 0 {
+		want[tunable] = strconv.Itoa(n)
+	}
+	if held.ID == "" && len(want) == 0 {
 		return nil
 	}
-	if err := s.held.Bring(ctx, want); err != nil {
+	if err := held.Bring(ctx, want); err != nil {
 		return fmt.Errorf("%w: %w", ErrHosts, err)
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestCoalescedLess(t *testing.T) {
 	c, _, far := coalescing(t)
 	const slots, calls = 32, 320
 	go func() {
-		for n := 0; n < calls; n++ {
+		for n := range calls {
 			call, ok := far.take()
 			if !ok {
 				return
