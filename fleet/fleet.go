@@ -22,6 +22,7 @@ import (
 // Host does jobs: *peer.Client is one.
 type Host interface {
 	Clock(context.Context) (clock.Reading, error)
+	Admit(context.Context, bulk.Spec) (job.Place, error)
 	Prepare(context.Context, job.Order) (job.Status, error)
 	Status(ctx context.Context, id string) (job.Status, error)
 	Start(ctx context.Context, id string, at clock.Instant) error
@@ -32,7 +33,6 @@ type Host interface {
 type Member struct {
 	Name    string
 	Address string // of its far end, as the others reach it: address:port
-	Token   string
 	Host    Host
 }
 
@@ -204,8 +204,11 @@ func each(flights []*flight, do func(*flight)) {
 // prepare has the sender connect, and waits until it has.
 func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
 	from, to := &r.members[f.From], &r.members[f.To]
-	f.status, err = from.Host.Prepare(ctx, job.Order{Schema: job.Schema, To: to.Address, Token: to.Token, Spec: r.Spec})
+	place, err := to.Host.Admit(ctx, r.Spec)
 	if err != nil {
+		return fmt.Errorf("%s takes no transfer: %w", to.Name, err)
+	}
+	if f.status, err = from.Host.Prepare(ctx, job.Order{Schema: job.Schema, To: to.Address, Place: place, Spec: r.Spec}); err != nil {
 		return err
 	}
 	f.id = f.status.ID

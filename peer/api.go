@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/version"
@@ -110,7 +111,7 @@ func (s *Server) helloAPI(api huma.API) {
 func (s *Server) transferAPI(api huma.API) {
 	create := s.operation(http.MethodPost, "/v1/transfers", "create-transfer", "Make place for a transfer")
 	create.DefaultStatus = http.StatusCreated
-	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (made *output[admission], err error) {
+	huma.Register(api, create, func(ctx context.Context, in *input[bulk.Spec]) (made *output[job.Place], err error) {
 		defer func() {
 			if err != nil {
 				s.tally.refused(ofFullbore)
@@ -132,7 +133,7 @@ func (s *Server) transferAPI(api huma.API) {
 		if err != nil {
 			return nil, answer(err)
 		}
-		return give(admission{ID: t.id, Cookie: t.cookie, AttachWithin: s.patience.attach}), nil
+		return give(job.Place{ID: t.id, Cookie: t.cookie, AttachWithin: s.patience.attach}), nil
 	})
 
 	huma.Register(api, s.operation(http.MethodPost, "/v1/transfers/{id}/start", "start-transfer", "Start when all streams are there; answers when the far end runs"),

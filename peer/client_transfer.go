@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/host"
 )
 
@@ -39,6 +40,7 @@ func (c *Client) Transfer(ctx context.Context, spec bulk.Spec, watch func(bulk.P
 
 // Signal says when a transfer goes on that waits for others.
 type Signal struct {
+	Place job.Place                   // that was taken for it
 	Ready func(context.Context) error // all streams are connected: it blocks until the far end may be started
 	Begin func(context.Context) error // the far end waits: it blocks until the first byte is to go, [bulk.Patience] at most
 }
@@ -53,9 +55,14 @@ func (c *Client) transfer(ctx context.Context, spec bulk.Spec, when *Signal, wat
 	if err := spec.Check(); err != nil {
 		return result, fmt.Errorf("start transfer: %w", err)
 	}
-	var place admission
-	if err := c.call(ctx, request{method: http.MethodPost, path: "/v1/transfers", body: spec, answer: &place}); err != nil {
-		return result, fmt.Errorf("start transfer: %w", err)
+	var place job.Place
+	if when != nil {
+		place = when.Place
+	} else {
+		var err error
+		if place, err = c.Admit(ctx, spec); err != nil {
+			return result, fmt.Errorf("start transfer: %w", err)
+		}
 	}
 	place.AttachWithin = min(max(place.AttachWithin, 0), connectWithin)
 	small := newSmallFlow(ctx, c.Addr())
@@ -98,8 +105,15 @@ func (c *Client) transfer(ctx context.Context, spec bulk.Spec, when *Signal, wat
 	return result, nil
 }
 
+// Admit takes a place for a transfer at the far end, for this client or for another one that it is
+// given to.
+func (c *Client) Admit(ctx context.Context, spec bulk.Spec) (place job.Place, err error) {
+	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/transfers", body: spec, answer: &place})
+	return place, err
+}
+
 // attach connects all streams. Only the preamble is sent on them.
-func (c *Client) attach(ctx context.Context, spec bulk.Spec, place admission) ([]bulk.Conn, error) {
+func (c *Client) attach(ctx context.Context, spec bulk.Spec, place job.Place) ([]bulk.Conn, error) {
 	ctx, done := context.WithTimeout(ctx, place.AttachWithin)
 	defer done()
 	group, ctx := errgroup.WithContext(ctx)

@@ -116,13 +116,14 @@ func (j *ownJob) run(ctx context.Context) {
 }
 
 func (j *ownJob) send(ctx context.Context) (*job.Outcome, error) {
-	far, err := Dial(ctx, j.order.To, j.order.Token)
+	far, err := Dial(ctx, j.order.To, "")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = far.Close() }()
 	var at clock.Instant
 	result, err := far.TransferAt(ctx, j.order.Spec, Signal{
+		Place: j.order.Place,
 		Ready: func(ctx context.Context) error {
 			j.is(job.Ready)
 			select {

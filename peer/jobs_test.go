@@ -13,8 +13,14 @@ import (
 )
 
 // orderTo has a host send to a far end for some time.
-func orderTo(to *farEnd, d time.Duration) job.Order {
-	return job.Order{Schema: job.Schema, To: to.address, Token: to.TokenString(), Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: d, Rate: 5e6}}
+func orderTo(t *testing.T, to *farEnd, d time.Duration) job.Order {
+	t.Helper()
+	spec := bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: d, Rate: 5e6}
+	place, err := to.dial(t, to.TokenString()).Admit(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.Order{Schema: job.Schema, To: to.address, Place: place, Spec: spec}
 }
 
 // until asks until a job is in a phase, or has ended.
@@ -38,7 +44,7 @@ func TestJob(t *testing.T) {
 	t.Parallel()
 	sender, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
 	owner := sender.dial(t, sender.TokenString())
-	s, err := owner.Prepare(t.Context(), orderTo(receiver, 300*time.Millisecond))
+	s, err := owner.Prepare(t.Context(), orderTo(t, receiver, 300*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +87,7 @@ func TestJob(t *testing.T) {
 func TestJobsAreGuarded(t *testing.T) {
 	t.Parallel()
 	willing, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
-	good := orderTo(receiver, time.Second)
+	good := orderTo(t, receiver, time.Second)
 	stranger, owner, unwilling := willing.dial(t, ""), willing.dial(t, willing.TokenString()), receiver.dial(t, receiver.TokenString())
 	for name, test := range map[string]struct {
 		client *Client
@@ -128,7 +134,7 @@ func TestJobsEnd(t *testing.T) {
 	t.Parallel()
 	sender, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
 	owner := sender.dial(t, sender.TokenString())
-	nobody := orderTo(receiver, time.Second)
+	nobody := orderTo(t, receiver, time.Second)
 	nobody.To = "127.0.0.1:1"
 	s, err := owner.Prepare(t.Context(), nobody)
 	if err != nil {
@@ -138,7 +144,7 @@ func TestJobsEnd(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	s, err = owner.Prepare(t.Context(), orderTo(receiver, time.Minute))
+	s, err = owner.Prepare(t.Context(), orderTo(t, receiver, time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +179,7 @@ func TestJobUnheard(t *testing.T) {
 	t.Parallel()
 	receiver := startFarEnd(t, Config{}, "127.0.0.1:0")
 	js := &jobs{known: map[string]*ownJob{}}
-	s, err := js.create(context.Background(), orderTo(receiver, time.Minute))
+	s, err := js.create(context.Background(), orderTo(t, receiver, time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,9 @@ func PublicLimits() Limits {
 // others, where there are several.
 func (l Limits) each() int { return max(1, l.Transfers-1) }
 
-// TokenLimits hold for clients with the token.
+// TokenLimits hold for clients with the token: of a fleet all others may send to this one.
 func TokenLimits() Limits {
-	return Limits{Transfer: bulk.MaxDuration, Streams: bulk.MaxStreams, Transfers: 16, Samples: 100_000}
+	return Limits{Transfer: bulk.MaxDuration, Streams: bulk.MaxStreams, Transfers: 128, Samples: 100_000}
 }
 
 // fit says whether the limits allow a transfer, and gives it as this end runs it:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet/job"
 )
 
 func TestTransferHasBothHalves(t *testing.T) {
@@ -189,15 +190,15 @@ func TestVanishedClientFreesItsPlace(t *testing.T) {
 	t.Parallel()
 	far := startHasty(t, Config{}, "127.0.0.1:0", hasty)
 	client := far.dial(t, "")
-	create := func(spec bulk.Spec) admission {
+	create := func(spec bulk.Spec) job.Place {
 		t.Helper()
-		var place admission
+		var place job.Place
 		if err := client.call(within(t, generous), request{method: http.MethodPost, path: "/v1/transfers", body: spec, answer: &place}); err != nil {
 			t.Fatal(err)
 		}
 		return place
 	}
-	start := func(place admission) {
+	start := func(place job.Place) {
 		t.Helper()
 		if err := client.call(within(t, generous), request{method: http.MethodPost, path: resource("/v1/transfers", place.ID, "start")}); err != nil {
 			t.Fatal(err)
@@ -227,7 +228,7 @@ func TestVanishedClientFreesItsPlace(t *testing.T) {
 func TestStreamsOfTheWrongKind(t *testing.T) {
 	far := startFarEnd(t, Config{}, "127.0.0.1:0")
 	client := far.dial(t, "")
-	var place admission
+	var place job.Place
 	if err := client.call(within(t, generous), request{method: http.MethodPost, path: "/v1/transfers", body: short(bulk.Forward, 1), answer: &place}); err != nil {
 		t.Fatal(err)
 	}

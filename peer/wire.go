@@ -18,13 +18,6 @@ type Hello struct {
 	Features   []string `json:"features" doc:"What else this far end can do"`
 }
 
-// admission answers the creation of a transfer.
-type admission struct {
-	ID           string        `json:"id" doc:"Names the transfer in this API; a secret of the client"`
-	Cookie       string        `json:"cookie" doc:"Goes in front of every stream"`
-	AttachWithin time.Duration `json:"attach_within_ns" doc:"Streams and start must come within this time"`
-}
-
 // standing is how a transfer stands.
 type standing struct {
 	Phase Phase     `json:"phase"`

@@ -63,7 +63,7 @@ func (c *fleetRunCmd) Run(app *app) error {
 		}
 	}
 	spec := bulk.Spec{Direction: bulk.Forward, Streams: c.Parallel, Duration: c.Time, Omit: c.Omit}
-	if err := (&job.Order{Schema: job.Schema, To: "host", Spec: spec}).Check(); err != nil {
+	if err := (&job.Order{Schema: job.Schema, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
 		return usageError("%w", err)
 	}
 	if _, err := p.Rounds(len(listed), centre); err != nil {
@@ -163,7 +163,7 @@ func callAll(ctx context.Context, hosts []listedHost) ([]fleet.Member, error) {
 				failed[i] = fmt.Errorf("%s: %w", h.name, err)
 				return
 			}
-			members[i] = fleet.Member{Name: h.name, Address: h.address, Token: h.token, Host: client}
+			members[i] = fleet.Member{Name: h.name, Address: h.address, Host: client}
 			if !slices.Contains(client.Hello().Features, "jobs") {
 				failed[i] = fmt.Errorf("%s does no jobs for others: start it there with fullbore serve --allow-jobs", h.name)
 			}

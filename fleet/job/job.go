@@ -22,8 +22,15 @@ const Schema = "fullbore/job/1"
 type Order struct {
 	Schema string    `json:"schema"`
 	To     string    `json:"to" maxLength:"300" doc:"The other host: address:port of its far end"`
-	Token  string    `json:"token,omitempty" maxLength:"500" doc:"Of that far end; without one its limits for strangers hold"`
+	Place  Place     `json:"place" doc:"There, which who ordered it has taken: the host that sends needs no token of the other"`
 	Spec   bulk.Spec `json:"spec"`
+}
+
+// Place is one for a transfer at a far end: who has it may send there, once.
+type Place struct {
+	ID           string        `json:"id" maxLength:"100" doc:"Names the transfer in this API; a secret of who has it"`
+	Cookie       string        `json:"cookie" maxLength:"100" doc:"Goes in front of every stream"`
+	AttachWithin time.Duration `json:"attach_within_ns" doc:"Streams and start must come within this time"`
 }
 
 // Check says what is wrong with an order. It comes over the network.
@@ -31,6 +38,8 @@ func (o *Order) Check() error {
 	switch {
 	case o.Schema != Schema:
 		return fmt.Errorf("an order of schema %q, this host takes %q", o.Schema, Schema)
+	case o.Place.ID == "" || o.Place.Cookie == "":
+		return errors.New("an order without a place at the far end")
 	case o.Spec.Direction != bulk.Forward:
 		return errors.New("who starts sends, as it is its clock that is known: use direction forward")
 	case o.Spec.Duration > Longest:

@@ -14,13 +14,14 @@ import (
 // what is wrong.
 func TestOrderIsChecked(t *testing.T) {
 	good := func() Order {
-		return Order{Schema: Schema, To: "198.18.0.2:5201", Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second}}
+		return Order{Schema: Schema, To: "198.18.0.2:5201", Place: Place{"id", "cookie", time.Second}, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second}}
 	}
 	if o := good(); o.Check() != nil {
 		t.Fatal(o.Check())
 	}
 	for want, spoil := range map[string]func(*Order){
 		`schema "fullbore/job/2"`:       func(o *Order) { o.Schema = "fullbore/job/2" },
+		"without a place":               func(o *Order) { o.Place.Cookie = "" },
 		"use direction forward":         func(o *Order) { o.Spec.Direction = bulk.Both },
 		"longer than a job may be":      func(o *Order) { o.Spec.Duration = Longest + 1 },
 		"no host was given":             func(o *Order) { o.To = "" },
