@@ -34,6 +34,7 @@ type fleetRunCmd struct {
 	Hosts    string        `xor:"where" placeholder:"FILE" help:"Hosts, one a line: NAME ADDRESS[:PORT] TOKEN. Each runs 'fullbore serve --allow-jobs', which prints the token."`
 	Lab      string        `xor:"where" placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
 	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), or all (each to each other at once) (${default})."`
+	Only     []string      `placeholder:"NAME,..." help:"These of the hosts only."`
 	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
@@ -56,9 +57,12 @@ func (c *fleetRunCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
+	if listed, err = these(listed, c.Only); err != nil {
+		return err
+	}
 	centre := len(listed) - 1
 	if c.At != "" {
-		if centre, err = placeOf(c.At, listed); err != nil {
+		if centre, err = placeOf("--at", c.At, listed); err != nil {
 			return err
 		}
 	}
@@ -140,7 +144,20 @@ func readHosts(file string) (hosts []listedHost, err error) {
 	return hosts, nil
 }
 
-func placeOf(name string, hosts []listedHost) (int, error) {
+// these are the hosts of those names, in the order of the file; no names: all.
+func these(hosts []listedHost, names []string) ([]listedHost, error) {
+	if len(names) == 0 {
+		return hosts, nil
+	}
+	for _, name := range names {
+		if _, err := placeOf("--only", name, hosts); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(hosts, func(h listedHost) bool { return !slices.Contains(names, h.name) }), nil
+}
+
+func placeOf(flag, name string, hosts []listedHost) (int, error) {
 	var names []string
 	for i, h := range hosts {
 		if h.name == name {
@@ -148,7 +165,7 @@ func placeOf(name string, hosts []listedHost) (int, error) {
 		}
 		names = append(names, h.name)
 	}
-	return 0, usageError("--at %s: there is no such host%s", name, near.DidYouMean(name, names))
+	return 0, usageError("%s %s: there is no such host%s", flag, name, near.DidYouMean(name, names))
 }
 
 // callAll calls all hosts, at the same time. Each that cannot be called, or does no jobs, is an error.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,21 @@ func TestHostsFile(t *testing.T) {
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestTheseHosts: some of a file's hosts, in its order; one that is not there is a typo.
+func TestTheseHosts(t *testing.T) {
+	all := []listedHost{{name: "node1"}, {name: "node2"}, {name: "server"}}
+	got, err := these(slices.Clone(all), []string{"server", "node1"})
+	if err != nil || len(got) != 2 || got[0].name != "node1" || got[1].name != "server" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := these(slices.Clone(all), nil); err != nil || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := these(all, []string{"nodee1"}); err == nil || !strings.Contains(err.Error(), "--only nodee1: there is no such host (did you mean") {
+		t.Errorf("%v", err)
 	}
 }
 

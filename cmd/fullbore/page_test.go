@@ -225,7 +225,7 @@ func TestPageRefusesWhatTheCommandLineWould(t *testing.T) {
 // its page, also of a page that was started later.
 func TestIntegrationPageInLab(t *testing.T) {
 	p := showPage(t, "page", "--json", "--bind", "127.0.0.1:0")
-	id := p.start(url.Values{"verb": {"test"}, "where": {"lab"}, "scenario": {"clean-lan"}, "seconds": {"3"}, "tags": {"from the page"}})
+	id := p.start(url.Values{"verb": {"test"}, "where": {"lab"}, "scenario": {"clean-lan"}, "seconds": {"1"}, "tags": {"from the page"}})
 	await(t, "the run", func() bool { return p.task(id).Run != "" })
 	status, body := p.ask(http.MethodGet, "/runs/"+p.task(id).Run, nil)
 	if status != http.StatusOK || !strings.Contains(body, `id="live"`) {

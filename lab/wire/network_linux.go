@@ -218,9 +218,10 @@ func (n *Network) read(device int) (more bool, err error) {
 }
 
 // carry takes some chunks that are due on to their next link, or to their device, and says whether
-// there were any.
+// there were any: as many as the packets that all devices were just asked for can make, on two links
+// and cut in two.
 func (n *Network) carry() (carried bool) {
-	for range 8 {
+	for range 4 * len(n.ports) {
 		l, way := n.next()
 		if way == nil {
 			return carried
