@@ -297,7 +297,8 @@ func TestGuestNFSTrialEnds(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Logf("after %v: %v: %s", time.Since(began).Round(time.Second), err, &said)
-		if err == nil || !strings.Contains(said.String(), "server") {
+		// Who gives up first is chance: the kernel, as the mount is soft, or this program.
+		if err == nil || !strings.Contains(said.String(), "as a trial: ") && !strings.Contains(said.String(), "the server did not answer") {
 			t.Errorf("a server that died: %v: %s", err, &said)
 		}
 	case <-time.After(3 * time.Minute):
