@@ -173,6 +173,7 @@ func experiment(t *testing.T, name string) Experiment {
 // TestIncast: five send to one at the same instant by their own clocks, and what they come to
 // together is the sum of what they get.
 func TestIncast(t *testing.T) {
+	t.Parallel()
 	s := simulate(6, func(from, _ int) float64 { return float64(from) * 1e8 })
 	s.hosts[3].late = 2 * time.Millisecond
 	r, err := Run(t.Context(), s.members(), experiment(t, "incast"), &said{})
@@ -199,6 +200,7 @@ func TestIncast(t *testing.T) {
 
 // TestMesh: the sick host and the sick link of a mesh are measured again, and named.
 func TestMesh(t *testing.T) {
+	t.Parallel()
 	s := simulate(6, func(from, to int) float64 {
 		switch {
 		case from == 4 || to == 4:
@@ -237,6 +239,7 @@ func TestMesh(t *testing.T) {
 // TestHostsFail: a host that fails at any call costs its own flows only, with the reason in the
 // result; and nothing is left running.
 func TestHostsFail(t *testing.T) {
+	t.Parallel()
 	gone := errors.New("connection refused")
 	for _, at := range []string{"prepare", "status", "clock", "start"} {
 		s := simulate(4, func(int, int) float64 { return 9e8 })
@@ -276,6 +279,7 @@ func TestHostsFail(t *testing.T) {
 
 // TestGivenUp: who gives up leaves no job behind, and has what was measured until then.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	s := simulate(4, func(int, int) float64 { return 9e8 })
 	e := experiment(t, "pairs")
 	ctx, cancel := context.WithCancelCause(t.Context())
