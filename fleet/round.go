@@ -8,6 +8,7 @@ import (
 
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -110,14 +111,8 @@ func skewOf(flights []*flight) *Skew {
 		behind = append(behind, ms(f.began()-first.began()))
 		bounds = append(bounds, ms(f.offset.Error(f.began())+first.offset.Error(first.began())))
 	}
-	slices.Sort(behind)
 	bound := slices.Max(bounds)
-	return &Skew{quantile(behind, 0.5), quantile(behind, 0.99), bound, bound <= ms(mostBound)}
-}
-
-// quantile of what is sorted, by the nearest rank.
-func quantile(sorted []float64, q float64) float64 {
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+	return &Skew{stat.Median(behind), stat.Quantile(behind, 0.99), bound, bound <= ms(mostBound)}
 }
 
 // together is what all came to from when the last one had begun, and left its omitted time behind, to

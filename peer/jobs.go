@@ -152,8 +152,8 @@ func (j *ownJob) begin(at clock.Instant) error {
 		return problem(ErrRefused, "the job has ended: %s", j.status.Error)
 	case j.status.Phase != job.Ready || j.told:
 		return problem(ErrRefused, "the job is not ready, or was told to start already")
-	case lead < job.LeadAtLeast/2 || lead > job.LeadAtMost:
-		return problem(ErrRefused, "%s: %v from now; it can be %v to %v", errNotInTime, lead, job.LeadAtLeast/2, job.LeadAtMost)
+	case lead < job.LeadAtLeast || lead > job.LeadAtMost:
+		return problem(ErrRefused, "%s: %v from now; it can be %v to %v", errNotInTime, lead, job.LeadAtLeast, job.LeadAtMost)
 	}
 	j.told = true
 	j.start <- at

@@ -3,6 +3,8 @@ package peer
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,55 @@ func TestJobsAreGuarded(t *testing.T) {
 	for _, lead := range []time.Duration{-time.Second, 0, time.Minute} {
 		if err := owner.Start(t.Context(), s.ID, clock.Now()+lead); !errors.Is(err, ErrRefused) {
 			t.Errorf("told to start in %v: %v", lead, err)
+		}
+	}
+}
+
+// TestJobWithoutPlace: who makes a place up has nothing sent: neither to a far end, which admitted nobody,
+// nor to what is none.
+func TestJobWithoutPlace(t *testing.T) {
+	t.Parallel()
+	sender, receiver := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0"), startFarEnd(t, Config{}, "127.0.0.1:0")
+	owner := sender.dial(t, sender.TokenString())
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	got := make(chan int64, 1)
+	go func() {
+		conn, err := other.Accept()
+		if err != nil {
+			return
+		}
+		_ = conn.SetDeadline(time.Now().Add(time.Second))
+		n, _ := io.Copy(io.Discard, conn)
+		_ = conn.Close()
+		got <- n
+	}()
+	for _, to := range []string{receiver.address, other.Addr().String()} {
+		order := orderTo(t, receiver, time.Second)
+		order.To, order.Place.ID, order.Place.Cookie = to, "made-up", strings.Repeat("x", len(order.Place.Cookie))
+		s, err := owner.Prepare(t.Context(), order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s = until(t, owner, s.ID, job.Ready); s.Phase == job.Ready { // its connections are open, and nobody waits for them
+			if err := owner.Start(t.Context(), s.ID, clock.Now()+200*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			s = until(t, owner, s.ID, job.Done)
+		}
+		if s.Error == "" || s.Outcome != nil {
+			t.Errorf("to %s: %+v", to, s)
+		}
+	}
+	if n := <-got; n > 64<<10 { // a greeting by TLS
+		t.Errorf("what is no far end got %d bytes", n)
+	}
+	for _, tests := range receiver.Activity().Finished {
+		if tests.Received > 0 {
+			t.Errorf("the far end got %d bytes", tests.Received)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/printable"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -135,8 +136,7 @@ func (s *fleetSheet) repeatedOf(host int) string {
 				all = append(all, of(other))
 			}
 		}
-		slices.Sort(all)
-		return all[len(all)/2]
+		return stat.Median(all)
 	}
 	out := middle(func(other int) float64 { return s.Mesh.Repeated[host][other] })
 	in := middle(func(other int) float64 { return s.Mesh.Repeated[other][host] })

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -171,10 +172,9 @@ func placeOf(flag, name string, hosts []listedHost) (int, error) {
 // callAll calls all hosts, at the same time. Each that cannot be called, or does no jobs, is an error.
 func callAll(ctx context.Context, hosts []listedHost) ([]fleet.Member, error) {
 	members, failed := make([]fleet.Member, len(hosts)), make([]error, len(hosts))
-	done := make(chan int)
+	var calls sync.WaitGroup
 	for i, h := range hosts {
-		go func() {
-			defer func() { done <- i }()
+		calls.Go(func() {
 			client, err := peer.Dial(ctx, h.address, h.token)
 			if err != nil {
 				failed[i] = fmt.Errorf("%s: %w", h.name, err)
@@ -184,11 +184,9 @@ func callAll(ctx context.Context, hosts []listedHost) ([]fleet.Member, error) {
 			if !slices.Contains(client.Hello().Features, "jobs") {
 				failed[i] = fmt.Errorf("%s does no jobs for others: start it there with fullbore serve --allow-jobs", h.name)
 			}
-		}()
+		})
 	}
-	for range hosts {
-		<-done
-	}
+	calls.Wait()
 	members = slices.DeleteFunc(members, func(m fleet.Member) bool { return m.Host == nil })
 	return members, errors.Join(failed...)
 }
@@ -241,16 +239,11 @@ func networkNames() string {
 func serveAll(ctx context.Context, l *lab.Lab, self string) (file string, err error) {
 	hosts := l.Hosts()
 	serves, failed := make([]*serveDocument, len(hosts)), make([]error, len(hosts))
-	done := make(chan struct{})
+	var starts sync.WaitGroup
 	for i, h := range hosts {
-		go func() {
-			serves[i], failed[i] = serveOn(ctx, h, self, "--ephemeral", "--allow-jobs")
-			done <- struct{}{}
-		}()
+		starts.Go(func() { serves[i], failed[i] = serveOn(ctx, h, self, "--ephemeral", "--allow-jobs") })
 	}
-	for range hosts {
-		<-done
-	}
+	starts.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return "", err
 	}
@@ -258,11 +251,13 @@ func serveAll(ctx context.Context, l *lab.Lab, self string) (file string, err er
 	if err != nil {
 		return "", fmt.Errorf("list the hosts: %w", err)
 	}
+	var lines []byte
 	for i, h := range hosts {
-		_, _ = fmt.Fprintln(f, h.Name(), h.Address(), serves[i].Token)
+		lines = fmt.Appendln(lines, h.Name(), h.Address(), serves[i].Token)
 	}
-	if err := f.Close(); err != nil {
-		return f.Name(), fmt.Errorf("list the hosts: %w", err)
+	_, err = f.Write(lines)
+	if err = cmp.Or(err, f.Close()); err != nil {
+		err = fmt.Errorf("list the hosts: %w", err)
 	}
-	return f.Name(), nil
+	return f.Name(), err
 }

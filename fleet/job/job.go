@@ -57,7 +57,7 @@ const (
 	HeardWithin = 10 * time.Second      // a job of whose owner nothing was heard for so long ends
 	AtOnce      = 64                    // that a host keeps
 	LeadAtMost  = 3 * time.Second       // until the start that was agreed on: the other end waits for bulk.Patience
-	LeadAtLeast = 50 * time.Millisecond // the same: the other end must hear of it
+	LeadAtLeast = 25 * time.Millisecond // the same: the other end must hear of it
 )
 
 // Phase is where a job stands.

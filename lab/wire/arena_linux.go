@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -80,6 +82,53 @@ func (a *arena) packet(n int) (*packet, []byte) {
 	s.refs++
 	p.slab = s
 	return p, buf
+}
+
+// read reads a packet from a device; nil: there is none. Where there is no memory for it, it goes to
+// scratch and is not kept.
+func (a *arena) read(device int, scratch []byte) (buf []byte, kept bool, err error) {
+	buf, err = a.next()
+	if err != nil {
+		return nil, false, err
+	}
+	kept = buf != nil
+	if !kept {
+		buf = scratch
+	}
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(device), uintptr(unsafe.Pointer(&buf[0])), bufferSize)
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+		return nil, false, nil
+	case errno != 0:
+		return nil, false, os.NewSyscallError("read", errno)
+	}
+	return buf[:n], kept, nil
+}
+
+// enter has a lane decide at now about what was read. To is how it goes on behind the lane.
+func (a *arena) enter(l *lane, buf []byte, kept bool, to *route, now int64) {
+	l.count.Reads.Add(1)
+	if !kept {
+		var p packet
+		if p.parse(buf) == nil {
+			l.count.SegmentsIn.Add(uint64(p.segments))
+			l.count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
+			l.count.Drops.Overrun.Add(uint64(p.segments))
+		}
+		return
+	}
+	p, own := a.packet(len(buf))
+	if p.parse(own) != nil {
+		l.count.SegmentsIn.Add(1)
+		l.count.BytesIn.Add(uint64(len(buf)))
+		l.count.Drops.Malformed.Add(1)
+	} else {
+		p.route = to
+		l.admit(p, now)
+	}
+	if p.refs == 0 {
+		a.release(p)
+	}
 }
 
 // release takes back a packet that nothing needs any more.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,14 +13,12 @@ import (
 // carrier is the thread of one direction: it takes packets from the device src,
 // has the lane decide about them, and gives them to the device dst when due.
 type carrier struct {
-	lane           *lane
-	src, dst, stop int
-	stopping       *atomic.Bool // as stop, for when there is no time to poll
-	epoch          time.Time
-	arena          arena
-	waking         waking
-
-	writer writer
+	sleeper
+	lane     *lane
+	src, dst int
+	stopping *atomic.Bool // as the stop that wakes the sleeper, for when there is no time to sleep
+	arena    arena
+	writer   writer
 
 	err      error // why it stopped early
 	writeErr error // the last one
@@ -34,8 +31,6 @@ type writer struct {
 	iov     [2]unix.Iovec
 }
 
-func (c *carrier) now() int64 { return int64(time.Since(c.epoch)) }
-
 // run works until it is stopped. Reading and writing alternate, so that
 // neither arrivals nor departures wait for more than a few of the others.
 func (c *carrier) run() {
@@ -43,16 +38,11 @@ func (c *carrier) run() {
 	defer c.arena.close()
 	sharpen()
 	c.waking.learn(c.now)
-	fds := [2]unix.PollFd{{Fd: int32(c.stop), Events: unix.POLLIN}, {Fd: int32(c.src), Events: unix.POLLIN}}
 	for {
-		readable, err := c.sleep(&fds)
-		if err != nil {
-			c.err = err
+		if c.err = c.sleep(c.lane.next()); c.err != nil || c.stopped() {
 			return
 		}
-		if fds[0].Revents != 0 {
-			return
-		}
+		readable := c.readable(0)
 		for busy := true; busy && !c.stopping.Load(); {
 			if readable {
 				if readable, c.err = c.read(); c.err != nil {
@@ -64,100 +54,13 @@ func (c *carrier) run() {
 	}
 }
 
-// sharpen makes the calling thread wake up on time, also where senders and
-// receivers keep all processors busy: real-time priority where that is allowed,
-// else a short time slice. It is best effort: what fails shows as lateness.
-func sharpen() {
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // ns; 50 us by default (prctl(2))
-	attr := unix.SchedAttr{
-		Size:     unix.SizeofSchedAttr,
-		Policy:   unix.SCHED_FIFO,
-		Priority: 1,
-		Flags:    unix.SCHED_FLAG_RESET_ON_FORK,
-	}
-	if unix.SchedSetAttr(0, &attr, 0) == nil {
-		return
-	}
-	attr.Policy, attr.Priority, attr.Runtime = unix.SCHED_NORMAL, 0, uint64(slice)
-	_ = unix.SchedSetAttr(0, &attr, 0)
-}
-
-// slice is the time slice that the threads ask for: the least that EEVDF grants
-// (0.1 ms, __setparam_fair in kernel/sched/syscalls.c). A thread with a shorter
-// slice has an earlier deadline and preempts others when it wakes up; it gets no
-// more time for it.
-const slice = 100 * time.Microsecond
-
-// longestSleep bounds how long the runtime may have to wait for the thread when it
-// stops the world, should its signal not interrupt the sleep.
-const longestSleep = 100 * time.Millisecond
-
-// sleep waits for a packet, for the next chunk to be due, or for stop. The thread
-// keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
-// system call.
-func (c *carrier) sleep(fds *[2]unix.PollFd) (readable bool, err error) {
-	began, left, awake := c.now(), int64(longestSleep), false
-	if way := c.lane.next(); way != nil {
-		until := way.at(0).due - began
-		left = min(left, max(0, until-c.waking.early(began)))
-		awake = left == 0 && until > 0
-	}
-	timeout := unix.NsecToTimespec(left)
-	fds[0].Revents, fds[1].Revents = 0, 0
-	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
-	switch {
-	case errno == unix.EINTR:
-		return false, nil
-	case errno != 0:
-		return false, os.NewSyscallError("ppoll", errno)
-	case fds[1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
-		return false, os.NewSyscallError("ppoll", unix.EBADFD)
-	case awake:
-		c.waking.waited(c.now() - began)
-	case n == 0 && left > 0:
-		c.waking.ended(c.now() - began - left)
-	}
-	return fds[1].Revents != 0, nil
-}
-
 // read takes one packet, if there is one.
-func (c *carrier) read() (bool, error) {
-	l := c.lane
-	buf, err := c.arena.next()
-	if err != nil {
-		return false, err
+func (c *carrier) read() (more bool, err error) {
+	buf, kept, err := c.arena.read(c.src, c.writer.scratch[:])
+	if buf != nil {
+		c.arena.enter(c.lane, buf, kept, nil, c.now())
 	}
-	overrun := buf == nil
-	if overrun {
-		buf = c.writer.scratch[:]
-	}
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(c.src), uintptr(unsafe.Pointer(&buf[0])), bufferSize)
-	switch {
-	case errno == unix.EAGAIN || errno == unix.EINTR:
-		return false, nil
-	case errno != 0:
-		return false, os.NewSyscallError("read", errno)
-	}
-	l.count.Reads.Add(1)
-	if overrun {
-		var p packet
-		if p.parse(buf[:n]) == nil {
-			refuse(&l.count, &p)
-		}
-		return true, nil
-	}
-	p, own := c.arena.packet(int(n))
-	if p.parse(own) != nil {
-		l.count.SegmentsIn.Add(1)
-		l.count.BytesIn.Add(uint64(n))
-		l.count.Drops.Malformed.Add(1)
-	} else {
-		l.admit(p, c.now())
-	}
-	if p.refs == 0 {
-		c.arena.release(p)
-	}
-	return true, nil
+	return buf != nil, err
 }
 
 // write delivers what is due, a few chunks at most, and says whether it did.
@@ -185,13 +88,6 @@ func (c *carrier) write() (wrote bool) {
 		wrote = true
 	}
 	return wrote
-}
-
-// refuse counts a packet for which there is no memory.
-func refuse(count *Counts[atomic.Uint64], p *packet) {
-	count.SegmentsIn.Add(uint64(p.segments))
-	count.BytesIn.Add(uint64(p.bytes(0, p.segments)))
-	count.Drops.Overrun.Add(uint64(p.segments))
 }
 
 // deliver writes a chunk to a device: the packet as it came where that is the same.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,19 +18,17 @@ import (
 // next does so at its virtual time, so that only the last link, which writes to a device, can be
 // late.
 type Network struct {
+	sleeper
 	fabric   *Fabric
 	lanes    []*lane
 	routes   [][]route // of devices, from and to
 	at       map[netip.Addr]int
 	ports    []int // descriptors of the devices
-	polled   []unix.PollFd
 	stopping atomic.Bool
 	thread   sync.WaitGroup
 	awake    *os.File
 	close    func() error
-	epoch    time.Time
 	arena    arena
-	waking   waking
 	writer   writer
 	bit      *rand.Rand    // which bit of a corrupted segment is flipped
 	nowhere  atomic.Uint64 // packets to an address that no device has, or that no route leads to
@@ -56,8 +53,7 @@ func StartFabric(devices []*os.File, mtu int, fabric *Fabric) (_ *Network, err e
 	if err != nil {
 		return nil, fmt.Errorf("start network: create eventfd: %w", err)
 	}
-	n := &Network{fabric: fabric, lanes: fabric.lanes(mtu), at: map[netip.Addr]int{}, bit: rand.New(rand.NewPCG(0, streamBit)), epoch: time.Now()}
-	n.polled = []unix.PollFd{{Fd: int32(stop), Events: unix.POLLIN}}
+	n := &Network{fabric: fabric, lanes: fabric.lanes(mtu), at: map[netip.Addr]int{}, bit: rand.New(rand.NewPCG(0, streamBit)), sleeper: newSleeper(time.Now(), stop)}
 	for i, device := range devices {
 		fd, err := duplicate(device)
 		if err != nil {
@@ -94,21 +90,20 @@ func (n *Network) plan() {
 	}
 }
 
-func (n *Network) now() int64 { return int64(time.Since(n.epoch)) }
-
 func (n *Network) run() {
 	runtime.LockOSThread() // and never unlock: the thread ends with its settings
 	defer n.arena.close()
 	sharpen()
 	n.waking.learn(n.now)
 	for {
-		if n.err = n.sleep(); n.err != nil || n.polled[0].Revents != 0 {
+		_, next := n.next()
+		if n.err = n.sleep(next); n.err != nil || n.stopped() {
 			return
 		}
 		for busy := true; busy && !n.stopping.Load(); {
 			busy = false
 			for i := range n.ports {
-				if n.polled[i+1].Revents == 0 {
+				if !n.readable(i) {
 					continue
 				}
 				more, err := n.read(i)
@@ -125,37 +120,6 @@ func (n *Network) run() {
 	}
 }
 
-// sleep waits for a packet, for the next chunk to be due, or for the end, as a carrier does.
-func (n *Network) sleep() error {
-	began, left, awake := n.now(), int64(longestSleep), false
-	if _, way := n.next(); way != nil {
-		until := way.at(0).due - began
-		left = min(left, max(0, until-n.waking.early(began)))
-		awake = left == 0 && until > 0
-	}
-	timeout := unix.NsecToTimespec(left)
-	for i := range n.polled {
-		n.polled[i].Revents = 0
-	}
-	ready, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&n.polled[0])), uintptr(len(n.polled)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
-	switch {
-	case errno == unix.EINTR:
-		return nil
-	case errno != 0:
-		return os.NewSyscallError("ppoll", errno)
-	case awake:
-		n.waking.waited(n.now() - began)
-	case ready == 0 && left > 0:
-		n.waking.ended(n.now() - began - left)
-	}
-	for i := range n.ports {
-		if n.polled[i+1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
-			return os.NewSyscallError("ppoll", unix.EBADFD)
-		}
-	}
-	return nil
-}
-
 // next is what is due first.
 func (n *Network) next() (first *lane, way *ring[chunk]) {
 	for _, l := range n.lanes {
@@ -168,24 +132,13 @@ func (n *Network) next() (first *lane, way *ring[chunk]) {
 
 // read takes one packet of a device, if there is one.
 func (n *Network) read(device int) (more bool, err error) {
-	buf, err := n.arena.next()
-	if err != nil {
+	buf, kept, err := n.arena.read(n.ports[device], n.writer.scratch[:])
+	if buf == nil {
 		return false, err
 	}
-	overrun := buf == nil
-	if overrun {
-		buf = n.writer.scratch[:]
-	}
-	size, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(n.ports[device]), uintptr(unsafe.Pointer(&buf[0])), bufferSize)
-	switch {
-	case errno == unix.EAGAIN || errno == unix.EINTR:
-		return false, nil
-	case errno != 0:
-		return false, os.NewSyscallError("read", errno)
-	}
 	var to *route
-	if size > vnetLen {
-		if i, known := n.at[destination(buf[vnetLen:size])]; known {
+	if len(buf) > vnetLen {
+		if i, known := n.at[destination(buf[vnetLen:])]; known {
 			to = &n.routes[device][i]
 		}
 	}
@@ -193,27 +146,7 @@ func (n *Network) read(device int) (more bool, err error) {
 		n.nowhere.Add(1)
 		return true, nil
 	}
-	count := &to.lanes[0].count
-	count.Reads.Add(1)
-	if overrun {
-		var p packet
-		if p.parse(buf[:size]) == nil {
-			refuse(count, &p)
-		}
-		return true, nil
-	}
-	p, own := n.arena.packet(int(size))
-	if p.parse(own) != nil {
-		count.SegmentsIn.Add(1)
-		count.BytesIn.Add(uint64(size))
-		count.Drops.Malformed.Add(1)
-	} else {
-		p.route = to
-		to.lanes[0].admit(p, n.now())
-	}
-	if p.refs == 0 {
-		n.arena.release(p)
-	}
+	n.arena.enter(to.lanes[0], buf, kept, to, n.now())
 	return true, nil
 }
 

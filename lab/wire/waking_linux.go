@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -70,3 +72,88 @@ func (w *waking) learn(now func() int64) {
 		}
 	}
 }
+
+// sleeper is how a thread that carries packets waits: for what comes to a device, for the next
+// chunk to be due, or for its end.
+type sleeper struct {
+	epoch  time.Time
+	waking waking
+	polled []unix.PollFd // the end's, and then those of the devices
+}
+
+func newSleeper(epoch time.Time, stop int, devices ...int) sleeper {
+	s := sleeper{epoch: epoch, polled: []unix.PollFd{{Fd: int32(stop), Events: unix.POLLIN}}}
+	for _, fd := range devices {
+		s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	return s
+}
+
+func (s *sleeper) now() int64 { return int64(time.Since(s.epoch)) }
+
+// stopped says that the end has come; readable that a device had something.
+func (s *sleeper) stopped() bool            { return s.polled[0].Revents != 0 }
+func (s *sleeper) readable(device int) bool { return s.polled[device+1].Revents != 0 }
+
+// longestSleep bounds how long the runtime may have to wait for the thread when it
+// stops the world, should its signal not interrupt the sleep.
+const longestSleep = 100 * time.Millisecond
+
+// sleep waits; next has the chunk that is due first, nil: nothing is on its way. The thread
+// keeps its processor of the Go scheduler meanwhile (see [Start]), hence the raw
+// system call.
+func (s *sleeper) sleep(next *ring[chunk]) error {
+	began, left, awake := s.now(), int64(longestSleep), false
+	if next != nil {
+		until := next.at(0).due - began
+		left = min(left, max(0, until-s.waking.early(began)))
+		awake = left == 0 && until > 0
+	}
+	timeout := unix.NsecToTimespec(left)
+	for i := range s.polled {
+		s.polled[i].Revents = 0
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.polled[0])), uintptr(len(s.polled)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+	switch {
+	case errno == unix.EINTR:
+		return nil
+	case errno != 0:
+		return os.NewSyscallError("ppoll", errno)
+	}
+	for i := range s.polled[1:] {
+		if s.polled[i+1].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
+			return os.NewSyscallError("ppoll", unix.EBADFD)
+		}
+	}
+	switch {
+	case awake:
+		s.waking.waited(s.now() - began)
+	case n == 0 && left > 0:
+		s.waking.ended(s.now() - began - left)
+	}
+	return nil
+}
+
+// sharpen makes the calling thread wake up on time, also where senders and
+// receivers keep all processors busy: real-time priority where that is allowed,
+// else a short time slice. It is best effort: what fails shows as lateness.
+func sharpen() {
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // ns; 50 us by default (prctl(2))
+	attr := unix.SchedAttr{
+		Size:     unix.SizeofSchedAttr,
+		Policy:   unix.SCHED_FIFO,
+		Priority: 1,
+		Flags:    unix.SCHED_FLAG_RESET_ON_FORK,
+	}
+	if unix.SchedSetAttr(0, &attr, 0) == nil {
+		return
+	}
+	attr.Policy, attr.Priority, attr.Runtime = unix.SCHED_NORMAL, 0, uint64(slice)
+	_ = unix.SchedSetAttr(0, &attr, 0)
+}
+
+// slice is the time slice that the threads ask for: the least that EEVDF grants
+// (0.1 ms, __setparam_fair in kernel/sched/syscalls.c). A thread with a shorter
+// slice has an earlier deadline and preempts others when it wakes up; it gets no
+// more time for it.
+const slice = 100 * time.Microsecond

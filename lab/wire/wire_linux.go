@@ -63,10 +63,10 @@ func Start(a, b *os.File, mtu int, aToB, bToA Direction) (*Wire, error) {
 	addProcessors(+2)
 	epoch := time.Now()
 	ab, ba := newLane(aToB, bToA.Delay, mtu), newLane(bToA, aToB.Delay, mtu)
-	w.carriers[0] = &carrier{lane: ab, src: fdA, dst: fdB}
-	w.carriers[1] = &carrier{lane: ba, src: fdB, dst: fdA}
+	w.carriers[0] = &carrier{sleeper: newSleeper(epoch, stop, fdA), lane: ab, src: fdA, dst: fdB}
+	w.carriers[1] = &carrier{sleeper: newSleeper(epoch, stop, fdB), lane: ba, src: fdB, dst: fdA}
 	for _, c := range w.carriers {
-		c.stop, c.stopping, c.epoch, c.arena.limit = stop, &w.stopping, epoch, MaxInFlight
+		c.stopping, c.arena.limit = &w.stopping, MaxInFlight
 		w.threads.Go(c.run)
 	}
 	return w, nil
