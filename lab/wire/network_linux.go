@@ -61,7 +61,7 @@ func StartFabric(devices []*os.File, mtu int, fabric *Fabric) (_ *Network, err e
 			return nil, fmt.Errorf("start network: %w", err)
 		}
 		n.ports = append(n.ports, fd)
-		n.polled = append(n.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		n.watch(fd)
 		for _, address := range fabric.Devices[i].Addresses {
 			n.at[address] = i
 		}

@@ -82,11 +82,16 @@ type sleeper struct {
 }
 
 func newSleeper(epoch time.Time, stop int, devices ...int) sleeper {
-	s := sleeper{epoch: epoch, polled: []unix.PollFd{{Fd: int32(stop), Events: unix.POLLIN}}}
-	for _, fd := range devices {
-		s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	s := sleeper{epoch: epoch}
+	for _, fd := range append([]int{stop}, devices...) {
+		s.watch(fd)
 	}
 	return s
+}
+
+// watch adds a device.
+func (s *sleeper) watch(fd int) {
+	s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 }
 
 func (s *sleeper) now() int64 { return int64(time.Since(s.epoch)) }

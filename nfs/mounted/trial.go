@@ -112,8 +112,9 @@ type setting struct{ name, value string }
 // asMounted are the options that a trial has as the place's mount has them.
 var asMounted = []string{"rsize", "wsize", "sec", "proto", "clientaddr"}
 
-// settings of a trial. It is soft, so that the kernel gives up on a server that does not answer
-// (nfs(5); timeo is in tenths of a second) and no process hangs; and has a cache of its own.
+// settings of a trial. It is soft, so that the kernel gives up on most of what a server does not answer
+// (nfs(5); timeo is in tenths of a second), and this program on the rest ([patiently]); and has a cache
+// of its own.
 func (p *Place) settings(version string, connections int) []setting {
 	s := []setting{
 		{"source", p.Device}, {"vers", version}, {"addr", p.Server.Addr().String()}, {"nconnect", strconv.Itoa(connections)},
