@@ -40,10 +40,11 @@ var (
 )
 
 // contest measures two candidates in turn until it is clear which is better, or the
-// allowance is used up. The one with fewer runs is next, so
-// that one measured before is not measured again without need; of two with as many
-// the one measured last, which saves changing the hosts, and makes the order old,
-// fresh, fresh, old, in which a steady drift cancels out.
+// allowance is used up: two runs of each may take more than that, as a run that is not
+// steady makes the next ones longer, where the reserve allows it. The one with fewer
+// runs is next, so that one measured before is not measured again without need; of two
+// with as many the one measured last, which saves changing the hosts, and makes the
+// order old, fresh, fresh, old, in which a steady drift cancels out.
 //
 // A fresh candidate with which a transfer fails is Worse, and failed says why.
 func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance time.Duration, allowed errorRates) (d stat.Decision, failed, err error) {
@@ -62,8 +63,12 @@ func (t *tuning) contest(ctx context.Context, old, fresh *candidate, allowance t
 		}
 		next := fewer(old, fresh, last)
 		spend := t.timingOf(next, old, fresh)
-		if len(next.readings) >= max(runs, 2) || t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
-			return atEndOfBudget(old, fresh, allowed.final), nil, nil
+		kept := least
+		if len(next.readings) < fewestTried {
+			kept = min(least, t.reserve)
+		}
+		if len(next.readings) >= max(runs, fewestTried) || t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < kept {
+			return atEndOfBudget(old, fresh, allowed), nil, nil
 		}
 		if err := t.measure(ctx, next, spend); err != nil {
 			if errors.Is(err, errTransfer) && next == fresh {
@@ -157,9 +162,15 @@ const twofold = 2.0
 // atEndOfBudget decides when the budget allows no more runs. A single outlier (a
 // flow that left slow start too early, a machine that paused) makes an interval
 // too wide to be of use, but barely changes ranks.
-func atEndOfBudget(old, fresh *candidate, allowed float64) stat.Decision {
-	a, b := old.goodputs(), fresh.goodputs()
-	if min(len(a), len(b)) < 2 {
+//
+// To choose by, one run of a side is enough where the closest ones are twofold apart: what
+// a proof will show or refute is not given up for want of a run.
+func atEndOfBudget(old, fresh *candidate, rates errorRates) stat.Decision {
+	a, b, allowed := old.goodputs(), fresh.goodputs(), rates.final
+	if min(len(a), len(b)) < fewestTried {
+		if rates == choosing && len(a) > 0 && len(b) > 0 && slices.Min(b) > twofold*slices.Max(a) {
+			return stat.Better
+		}
 		return stat.Undecided
 	}
 	gain := stat.Median(b) / stat.Median(a)
