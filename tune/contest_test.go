@@ -119,6 +119,37 @@ func TestTwoRunsOfEach(t *testing.T) {
 	}
 }
 
+// A step that seemed to lift the path twofold, and was given up while one run astray hid it, is
+// measured on where nothing else helped; one that did not is left alone.
+func TestAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		tried []unit.Rate
+		left  time.Duration
+		want  int // runs more
+		helps bool
+	}{
+		"one of two went astray":  {[]unit.Rate{900, 100}, 20 * time.Second, 2, true},
+		"less than twofold":       {[]unit.Rate{200, 100}, 20 * time.Second, 0, false},
+		"the proof's is all left": {[]unit.Rate{900, 100}, 9 * time.Second, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			far := &clocked{rates: scale([]unit.Rate{101, 905, 910, 99, 100, 908, 911, 98})}
+			tuning := tuned(far, test.left)
+			tuning.path.RTT = path.RTT{}
+			tuning.meter = examine.NewMeter(far, 0, test.left, silent{})
+			tuning.baseline = tuning.candidate(nil)
+			tuning.baseline.readings = candidateOf(100, 102).readings
+			tuning.proving, tuning.reserve = 8*time.Second, test.left
+			step := plan.Step{Idea: "more room", Changes: config{set("b", "rmem", "2")}}
+			tuning.candidate(step.Changes).readings = candidateOf(test.tried...).readings
+			best, err := tuning.again(t.Context(), tuning.baseline, []plan.Step{step})
+			if err != nil || len(far.specs) < test.want || (test.want == 0) != (len(far.specs) == 0) || (len(best.config) == 1) != test.helps {
+				t.Errorf("%s: %d runs, %v, %v", name, len(far.specs), best, err)
+			}
+		})
+	}
+}
+
 // clocked is a far end whose transfers take just their time, and come out as a list
 // says; 0 is one that fails.
 type clocked struct {
