@@ -9,14 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/fleet/sick"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // Host does jobs: *peer.Client is one.
@@ -24,7 +26,7 @@ type Host interface {
 	Clock(context.Context) (clock.Reading, error)
 	Admit(context.Context, bulk.Spec) (job.Place, error)
 	Prepare(context.Context, job.Order) (job.Status, error)
-	Status(ctx context.Context, id string) (job.Status, error)
+	Status(ctx context.Context, id string, while job.Phase) (job.Status, error) // waits for another phase, up to [job.AnswerWithin]
 	Start(ctx context.Context, id string, at clock.Instant) error
 	End(ctx context.Context, id string) error
 }
@@ -38,10 +40,11 @@ type Member struct {
 
 // Experiment is what to measure.
 type Experiment struct {
-	Pattern pattern.Pattern
-	Centre  int // the place of the one host that the pattern may be about
-	Spec    bulk.Spec
-	Lead    time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
+	Pattern  pattern.Pattern
+	Rehearse bool // without traffic: all hosts start, and say when
+	Centre   int  // the place of the one host that the pattern may be about
+	Spec     bulk.Spec
+	Lead     time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
 }
 
 // Watcher sees how far it is. Its methods are called one after the other.
@@ -49,6 +52,9 @@ type Watcher interface {
 	Phase(text string)
 	Result(text string)
 }
+
+// Rehearsal is the pattern that a result without traffic has.
+const Rehearsal = "rehearsal"
 
 // Schema is the version of the result.
 const Schema = "fullbore/fleet/1"
@@ -61,8 +67,9 @@ type Result struct {
 	Streams int         `json:"streams"` // of each flow
 	Seconds float64     `json:"seconds"` // of each round, measured
 	Rounds  []Round     `json:"rounds"`
-	Mesh    *Mesh       `json:"mesh,omitempty"` // where each host sent to each other, one at a time
-	Sick    *sick.Found `json:"sick,omitempty"` // as well; confirmed by measuring again
+	Mesh    *Mesh       `json:"mesh,omitempty"`   // where each host sent to each other, one at a time
+	Sick    *sick.Found `json:"sick,omitempty"`   // as well; confirmed by measuring again
+	Causes  []Cause     `json:"causes,omitempty"` // of what is sick, one for each host and each link
 }
 
 // Mesh is what each host (a row) got to each other (a column); 0: not measured.
@@ -74,11 +81,10 @@ type Mesh struct {
 
 // How long hosts may take.
 const (
-	readyWithin = 20 * time.Second // to connect
-	windUp      = 30 * time.Second // beyond a transfer's own time
-	poll        = 50 * time.Millisecond
-	heartbeat   = 2 * time.Second // see job.HeardWithin
-	usualLead   = time.Second     // what tells a far end of the start may be lost, and is then sent again after 200 ms and more
+	readyWithin = 20 * time.Second      // to connect
+	windUp      = 30 * time.Second      // beyond a transfer's own time
+	poll        = 50 * time.Millisecond // of a host that answers at once
+	usualLead   = time.Second           // what tells a far end of the start may be lost, and is then sent again after 200 ms and more
 )
 
 // ErrNobody says that no flow of an experiment came to a result.
@@ -87,23 +93,30 @@ var ErrNobody = errors.New("no flow came to a result")
 // Run runs an experiment. A flow that fails does so alone: it is in the result with its error. When
 // the context ends, all jobs do.
 func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*Result, error) {
-	rounds, err := e.Pattern.Rounds(len(members), e.Centre)
+	rounds, err := e.rounds(len(members))
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{members: members, Experiment: e, watch: watch, result: &Result{Schema: Schema, Pattern: e.Pattern.Name, Streams: e.Spec.Streams, Seconds: e.Spec.Duration.Seconds()}}
+	r := &runner{members: members, Experiment: e, watch: watch, result: &Result{Schema: Schema, Pattern: e.name(), Streams: e.Spec.Streams, Seconds: e.Spec.Duration.Seconds()}}
 	r.Lead = cmp.Or(e.Lead, usualLead)
 	for _, m := range members {
 		r.result.Hosts = append(r.result.Hosts, m.Name)
 	}
 	for i, round := range rounds {
-		r.watch.Phase(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), r.says(round)))
+		what := fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), r.says(round))
+		if e.Rehearse {
+			what = "rehearse with " + unit.Count(len(members), "host")
+		}
+		r.watch.Phase(what)
 		if err := r.round(ctx, round); err != nil {
 			return r.result, err
 		}
 	}
-	if e.Pattern.Mesh {
+	if e.Pattern.Mesh && !e.Rehearse {
 		if err := r.confirm(ctx); err != nil {
+			return r.result, err
+		}
+		if err := r.causes(ctx); err != nil {
 			return r.result, err
 		}
 	}
@@ -111,6 +124,25 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 		return r.result, fmt.Errorf("%w: %s", ErrNobody, r.firstError())
 	}
 	return r.result, nil
+}
+
+func (e *Experiment) name() string {
+	if e.Rehearse {
+		return Rehearsal
+	}
+	return e.Pattern.Name
+}
+
+// rounds are who sends to whom; in a rehearsal each host has a job with itself.
+func (e *Experiment) rounds(hosts int) ([]pattern.Round, error) {
+	if !e.Rehearse {
+		return e.Pattern.Rounds(hosts, e.Centre)
+	}
+	var all pattern.Round
+	for i := range hosts {
+		all = append(all, pattern.Flow{From: i, To: i})
+	}
+	return []pattern.Round{all}, nil
 }
 
 // runner is an experiment that runs.
@@ -149,6 +181,7 @@ func (r *runner) firstError() string {
 // flight is one flow of a round while it runs.
 type flight struct {
 	pattern.Flow
+	kind    job.Kind
 	id      string
 	status  job.Status
 	offset  clock.Offset
@@ -159,8 +192,12 @@ type flight struct {
 // round runs flows at the same time, and adds what came of them.
 func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	flights := make([]*flight, len(round))
+	kind := job.Transfer
+	if r.Rehearse {
+		kind = job.Rehearsal
+	}
 	for i, f := range round {
-		flights[i] = &flight{Flow: f}
+		flights[i] = &flight{Flow: f, kind: kind}
 	}
 	defer r.part(ctx, flights)
 	each(flights, func(f *flight) { f.err = r.prepare(ctx, f) })
@@ -182,6 +219,9 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 			f.err = r.follow(ctx, f, job.Done, at-clock.Now()+r.Spec.Omit+r.Spec.Duration, windUp)
 		}
 	})
+	if r.Rehearse {
+		r.narrow(ctx, flights)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -193,22 +233,31 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 }
 
 // each does something for all flights that can wait for each other, and waits.
-func each(flights []*flight, do func(*flight)) {
-	var all sync.WaitGroup
+func each(flights []*flight, do func(*flight)) { eachOf(flights, len(flights), do) }
+
+// eachOf does so with no more than some of them at a time.
+func eachOf(flights []*flight, atOnce int, do func(*flight)) {
+	var all errgroup.Group
+	all.SetLimit(max(1, atOnce))
 	for _, f := range flights {
-		all.Go(func() { do(f) })
+		all.Go(func() error {
+			do(f)
+			return nil
+		})
 	}
-	all.Wait()
+	_ = all.Wait()
 }
 
 // prepare has the sender connect, and waits until it has.
 func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
 	from, to := &r.members[f.From], &r.members[f.To]
-	place, err := to.Host.Admit(ctx, r.Spec)
-	if err != nil {
-		return fmt.Errorf("%s takes no transfer: %w", to.Name, err)
+	order := job.Order{Schema: job.Schema, Kind: f.kind, To: to.Address, Spec: r.Spec}
+	if f.kind == job.Transfer {
+		if order.Place, err = to.Host.Admit(ctx, r.Spec); err != nil {
+			return fmt.Errorf("%s takes no transfer: %w", to.Name, err)
+		}
 	}
-	if f.status, err = from.Host.Prepare(ctx, job.Order{Schema: job.Schema, To: to.Address, Place: place, Spec: r.Spec}); err != nil {
+	if f.status, err = from.Host.Prepare(ctx, order); err != nil {
 		return err
 	}
 	f.id = f.status.ID
@@ -219,7 +268,8 @@ func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
 // failed is an error, also where something was measured before it did.
 func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, more time.Duration) (err error) {
 	for due := time.Now().Add(takes); ; {
-		if f.status, err = r.members[f.From].Host.Status(ctx, f.id); err != nil {
+		asked := time.Now()
+		if f.status, err = r.members[f.From].Host.Status(ctx, f.id, f.status.Phase); err != nil {
 			return err
 		}
 		switch {
@@ -233,7 +283,7 @@ func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, 
 			return fmt.Errorf("it is still %s after %v", f.status.Phase, (takes + more).Round(time.Second))
 		}
 		select {
-		case <-time.After(min(max(time.Until(due), poll), heartbeat)):
+		case <-time.After(poll - time.Since(asked)):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -250,12 +300,31 @@ func (r *runner) synchronise(ctx context.Context, flights []*flight) {
 			senders = append(senders, f)
 		}
 	}
-	each(senders, func(f *flight) { f.offset, f.err = clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock) })
+	eachOf(senders, asking, func(f *flight) { f.offset, f.err = clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock) })
 	for _, f := range flights {
 		if of := first[f.From]; f.err == nil && of != nil {
 			f.offset, f.err = of.offset, of.err
 		}
 	}
+}
+
+// asking is how many hosts are asked for their clocks at a time: an exchange that waits for others here,
+// or in one queue with them, says less.
+const asking = 32
+
+// narrow asks for the clocks again. After a rehearsal nothing is in the way; after a transfer too much
+// time has gone by for it to say more than the exchanges before.
+func (r *runner) narrow(ctx context.Context, flights []*flight) {
+	eachOf(flights, asking, func(f *flight) {
+		if f.err != nil {
+			return
+		}
+		after, err := clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock)
+		if err == nil {
+			f.offset, err = clock.Narrow(f.offset, after, f.startAt)
+		}
+		f.err = err
+	})
 }
 
 // part ends what still runs, and has hosts forget what came of the rest.
@@ -270,7 +339,7 @@ func (r *runner) part(ctx context.Context, flights []*flight) {
 // enter puts what a round came to into the mesh.
 func (r *runner) enter(round *Round) {
 	n := len(r.members)
-	if r.Pattern.Mesh && r.result.Mesh == nil {
+	if r.Pattern.Mesh && !r.Rehearse && r.result.Mesh == nil {
 		r.result.Mesh = &Mesh{sick.NewMatrix(n), sick.NewMatrix(n), sick.NewMatrix(n)}
 	}
 	for _, f := range round.Flows {

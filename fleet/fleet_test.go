@@ -99,7 +99,7 @@ func (h *simulatedHost) Prepare(_ context.Context, order job.Order) (job.Status,
 	return j.status, nil
 }
 
-func (h *simulatedHost) Status(_ context.Context, id string) (job.Status, error) {
+func (h *simulatedHost) Status(_ context.Context, id string, _ job.Phase) (job.Status, error) {
 	if err := h.call("status"); err != nil {
 		return job.Status{}, err
 	}
@@ -112,6 +112,10 @@ func (h *simulatedHost) Status(_ context.Context, id string) (job.Status, error)
 	switch {
 	case j.at == 0:
 		j.status.Phase = job.Ready
+	case j.order.Kind == job.Rehearsal:
+		j.status.Phase, j.status.Outcome = job.Done, &job.Outcome{Began: j.at + h.late + h.ahead, Retransmits: -1}
+	case j.order.Kind == job.Diagnosis:
+		j.status.Phase, j.status.Finding = job.Done, &job.Finding{Cause: "random-loss", Confidence: 0.9, Says: h.name + " loses to " + j.order.To}
 	case clock.Now() > j.at+j.order.Spec.Duration:
 		j.status.Phase, j.status.Outcome = job.Done, h.outcome(j)
 	default:
@@ -218,6 +222,9 @@ func TestMesh(t *testing.T) {
 	if r.Sick == nil || len(r.Sick.Hosts) != 1 || r.Sick.Hosts[0].Host != 4 || r.Sick.Hosts[0].Ways != sick.Both || len(r.Sick.Links) != 1 || r.Sick.Links[0].From != 1 || r.Sick.Links[0].To != 2 {
 		t.Errorf("%+v", r.Sick)
 	}
+	if len(r.Causes) != 2 || (r.Causes[0].From != 4 && r.Causes[0].To != 4) || r.Causes[1].Flow != (pattern.Flow{From: 1, To: 2}) || r.Causes[1].Says != "h1 loses to 2" {
+		t.Errorf("%+v", r.Causes)
+	}
 	again := 0
 	for _, round := range r.Rounds {
 		if round.Again {
@@ -233,6 +240,67 @@ func TestMesh(t *testing.T) {
 				t.Errorf("from %d to %d: %v", i, j, v)
 			}
 		}
+	}
+}
+
+// TestNotDiagnosed: that a host cannot say what it suffers from does not take back that it is sick.
+func TestNotDiagnosed(t *testing.T) {
+	t.Parallel()
+	s := simulate(5, func(from, to int) float64 {
+		if from == 1 && to == 3 {
+			return 2e8
+		}
+		return 9e8
+	})
+	e := experiment(t, "shift")
+	w := &said{}
+	away := false
+	s.hosts[1].fails = func(call string) error {
+		if call == "prepare" && strings.Contains(strings.Join(w.lines, "\n"), "diagnose ") {
+			away = true
+			return errors.New("no such thing here")
+		}
+		return nil
+	}
+	r, err := Run(t.Context(), s.members(), e, w)
+	if err != nil || !away || len(r.Sick.Links) != 1 || len(r.Causes) != 1 || r.Causes[0].Error != "no such thing here" || r.Causes[0].Finding != nil {
+		t.Errorf("%v, %v, %+v", err, r.Sick, r.Causes)
+	}
+	if s.running != 0 {
+		t.Errorf("%d jobs are left", s.running)
+	}
+}
+
+// TestRehearsal: all hosts start at the same instant, and nothing is asked of a receiver. The exchanges
+// after it narrow what is known of the clocks.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	s := simulate(8, func(int, int) float64 { return 0 })
+	for i, h := range s.hosts {
+		h.fails = func(call string) error {
+			if call == "admit" {
+				t.Error("a place for a transfer is asked for")
+			}
+			return nil
+		}
+		h.late = time.Duration(i) * time.Millisecond
+	}
+	s.hosts[5].fails = func(string) error { return errors.New("away") }
+	e := experiment(t, "pairs")
+	e.Rehearse = true
+	r, err := Run(t.Context(), s.members(), e, &said{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := r.Rounds[0]
+	if r.Pattern != Rehearsal || len(r.Rounds) != 1 || len(round.Flows) != 8 || r.Mesh != nil || round.Together != nil {
+		t.Errorf("%+v", r)
+	}
+	if f := round.Flows[5]; f.Error != "away" || f.From != 5 || f.To != 5 {
+		t.Errorf("%+v", f)
+	}
+	if k := round.Skew; k == nil || math.Abs(k.P99-7) > k.Bound+0.1 || k.Bound > 3 || s.running != 0 {
+		t.Errorf("%+v, %d jobs are left", k, s.running)
 	}
 }
 

@@ -204,7 +204,11 @@ func (s *Server) probeAPI(api huma.API) {
 			if s.responder == nil {
 				return nil, problem(ErrRefused, "this far end answers no path probes: it has no UDP port")
 			}
-			ticket, err := s.responder.Open(callerOf(ctx).from.Addr())
+			from := callerOf(ctx).from
+			if !from.IsValid() {
+				return nil, problem(ErrRefused, "path probes go straight to a far end: this request came another way, by which its sender's address is not known")
+			}
+			ticket, err := s.responder.Open(from.Addr())
 			return give(ticket), answer(err)
 		})
 	huma.Register(api, s.operation(http.MethodGet, "/v1/probes/{id}", "observed-probe", "What the far end saw and did for a ticket"),

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,6 +15,12 @@ import (
 // startAt says when a job is to start, by its host's clock.
 type startAt struct {
 	At clock.Instant `json:"at_ns"`
+}
+
+// watched names a job and the phase that its owner knows of.
+type watched struct {
+	ID    string    `path:"id" maxLength:"100"`
+	While job.Phase `query:"while" enum:"connecting,ready,running" doc:"Answer when it is in another phase: without, at once"`
 }
 
 // jobAPI is for who has many hosts measure at the same time.
@@ -36,16 +43,16 @@ func (s *Server) jobAPI(api huma.API) {
 		if err != nil {
 			return nil, err
 		}
-		status, err := s.jobs.create(s.life, order)
+		status, err := s.jobs.create(s.life, order, s.diagnoses)
 		return give(status), err
 	})
-	huma.Register(api, withToken(s.operation(http.MethodGet, "/v1/jobs/{id}", "watch-job", "How it stands; also its owner's heartbeat")),
-		func(ctx context.Context, in *named) (*output[job.Status], error) {
+	huma.Register(api, withToken(s.operation(http.MethodGet, "/v1/jobs/{id}", "watch-job", "How it stands, once it is no longer in a phase, or after some time; also its owner's heartbeat")),
+		func(ctx context.Context, in *watched) (*output[job.Status], error) {
 			j, err := s.job(ctx, in.ID)
 			if err != nil {
 				return nil, err
 			}
-			return give(j.now()), nil
+			return give(j.past(ctx, in.While)), nil
 		})
 	huma.Register(api, withToken(s.operation(http.MethodPost, "/v1/jobs/{id}/start", "start-job", "Start at an instant of this host's clock")),
 		func(ctx context.Context, in *namedInput[startAt]) (*nothing, error) {
@@ -89,16 +96,26 @@ func (c *Client) Prepare(ctx context.Context, order job.Order) (s job.Status, er
 	return s, err
 }
 
-// Status asks how a job stands, which also keeps it alive.
-func (c *Client) Status(ctx context.Context, id string) (s job.Status, err error) {
-	if err = c.call(ctx, request{method: http.MethodGet, path: resource("/v1/jobs", id), answer: &s, most: jobAnswer}); err != nil {
+// Status asks how a job stands, which also keeps it alive. The answer comes when the job is in another
+// phase than this one, or after [job.AnswerWithin]; with "" at once.
+func (c *Client) Status(ctx context.Context, id string, while job.Phase) (s job.Status, err error) {
+	address := resource("/v1/jobs", id)
+	if while != "" && while != job.Done {
+		address += "?while=" + url.QueryEscape(string(while))
+	}
+	if err = c.call(ctx, request{method: http.MethodGet, path: address, answer: &s, most: jobAnswer}); err != nil {
 		return s, err
 	}
 	s.Error = oneLine(s.Error)
 	if s.Outcome != nil {
-		if err := s.Outcome.Check(); err != nil {
-			return s, &failure{kind: ErrNotFullbore, says: c.target + " reports what cannot have come of a job", cause: err}
-		}
+		err = s.Outcome.Check()
+	}
+	if f := s.Finding; f != nil && err == nil {
+		err = f.Check()
+		f.Cause, f.Says, f.Action = oneLine(f.Cause), oneLine(f.Says), oneLine(f.Action)
+	}
+	if err != nil {
+		return s, &failure{kind: ErrNotFullbore, says: c.target + " reports what cannot have come of a job", cause: err}
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // Client talks to one far end.
 type Client struct {
 	target  string // as errors name it: host:port
+	streams string // where streams go, if that is not the target: host:port
 	token   *token // nil: none
 	address atomic.Pointer[netip.AddrPort]
 	http    *http.Client
@@ -56,7 +58,7 @@ func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
 			MaxResponseHeaderBytes: 16 << 10,
 			DisableCompression:     true, // what comes is counted before and after
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: asItIs,
 	}
 	if err := c.greet(ctx); err != nil {
 		_ = c.Close()
@@ -64,6 +66,24 @@ func Dial(ctx context.Context, target, tokenString string) (*Client, error) {
 	}
 	return c, nil
 }
+
+// Over reaches a far end whose control API another carrier brings there, as [Server.Carried] expects
+// it; streams of transfers go to its address, as [Dial] takes it. Its name is for errors.
+//
+// Errors: those of the carrier, as [ErrUnreachable], [ErrNotFullbore], [ErrVersion].
+func Over(ctx context.Context, carrier http.RoundTripper, name, address string) (*Client, error) {
+	if _, _, err := hostport.Parse(address, DefaultPort); err != nil {
+		return nil, err
+	}
+	c := &Client{timing: usualClientTiming, target: name, streams: address, http: &http.Client{Transport: carrier, CheckRedirect: asItIs}}
+	if err := c.greet(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// asItIs takes a redirection as the answer: a far end sends none.
+func asItIs(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (c *Client) greet(ctx context.Context) error {
 	if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/hello", answer: &c.hello}); err != nil {
@@ -108,7 +128,7 @@ func (c *Client) dialAddress() string {
 	if a := c.address.Load(); a != nil {
 		return a.String()
 	}
-	return c.target
+	return cmp.Or(c.streams, c.target)
 }
 
 // Facts are those of the far end's host, held against the catalogue of tunables

@@ -47,16 +47,10 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 // Without one nothing secret is sent, there is nothing to hold the certificate
 // against, and it is not checked.
 func (c *Client) tls() *tls.Config {
-	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, ServerName: "fullbore"}
-	if c.token != nil {
-		config.VerifyConnection = func(state tls.ConnectionState) error {
-			if err := c.token.checkPin(state.PeerCertificates); err != nil {
-				return &failure{kind: ErrWrongHost, says: fmt.Sprintf("%s is not the host that token is for, so the token was not sent", c.target), cause: err}
-			}
-			return nil
-		}
+	if c.token == nil {
+		return tlsTo(nil)
 	}
-	return config
+	return c.token.tls(c.target)
 }
 
 // dial opens a TCP connection to the far end. Multipath TCP stays off: what is

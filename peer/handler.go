@@ -16,11 +16,7 @@ import (
 // handler is the control API, and tests, behind what holds for every request: a
 // pace, the token, compressed results.
 func (s *Server) handler(tests http.Handler) http.Handler {
-	router := http.NewServeMux()
-	s.api(router)
-	router.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, problem(ErrGone, "there is no %s %s here: /v1/openapi.json has what there is", r.Method, oneLine(r.URL.Path)))
-	})
+	router := s.router()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.metrics != nil && r.URL.Path == MetricsPath {
 			s.serveMetrics(w, r)
@@ -46,6 +42,26 @@ func (s *Server) handler(tests http.Handler) http.Handler {
 			w = compressed
 		}
 		router.ServeHTTP(w, r)
+	})
+}
+
+// router is the control API, and what is said of all other addresses.
+func (s *Server) router() *http.ServeMux {
+	router := http.NewServeMux()
+	s.api(router)
+	router.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, problem(ErrGone, "there is no %s %s here: /v1/openapi.json has what there is", r.Method, oneLine(r.URL.Path)))
+	})
+	return router
+}
+
+// Carried is the control API for another carrier than the port's TLS: one that has made sure by itself
+// that who asks may do what the token allows. It answers once Serve runs.
+func (s *Server) Carried() http.Handler {
+	router := s.router()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Who asks has no address here: what needs one, such as path probes, says so.
+		router.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{authorised: true})))
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -47,6 +49,20 @@ func (i *Identity) Accepts(token string) bool {
 		token = told.bearer()
 	}
 	return hashSecret(i.token.secret).accepts(token)
+}
+
+// Derive is an identity of the same key with a token for some purpose: who has that cannot
+// make this one's of it, and it holds as long as this one.
+func (i *Identity) Derive(purpose string) *Identity {
+	derived := *i
+	derived.token.secret = i.derived(purpose)
+	return &derived
+}
+
+func (i *Identity) derived(purpose string) [secretSize]byte {
+	mac := hmac.New(sha256.New, i.token.secret[:])
+	mac.Write([]byte(purpose)) // never fails
+	return [secretSize]byte(mac.Sum(nil))
 }
 
 // DefaultDir is where a far end keeps its identity.

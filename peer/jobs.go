@@ -19,17 +19,22 @@ type jobs struct {
 	busy  sync.WaitGroup
 }
 
+// Diagnose says what limits the path to a far end.
+type Diagnose func(ctx context.Context, far *Client) (*job.Finding, error)
+
 // ownJob is one of them.
 type ownJob struct {
-	id     string
-	order  job.Order
-	cancel context.CancelCauseFunc
-	start  chan clock.Instant // gets the instant once
-	timer  *time.Timer        // until its owner is taken for dead, and later until it is forgotten
+	id        string
+	order     job.Order
+	diagnoses Diagnose
+	cancel    context.CancelCauseFunc
+	start     chan clock.Instant // gets the instant once
+	timer     *time.Timer        // until its owner is taken for dead, and later until it is forgotten
 
-	mu     sync.Mutex
-	status job.Status
-	told   bool // when to start
+	mu      sync.Mutex
+	status  job.Status
+	changed chan struct{} // closed when the phase is another one
+	told    bool          // when to start
 }
 
 var (
@@ -39,13 +44,13 @@ var (
 )
 
 // create begins a job. It lives as long as ctx at most.
-func (js *jobs) create(ctx context.Context, order job.Order) (job.Status, error) {
+func (js *jobs) create(ctx context.Context, order job.Order, diagnoses Diagnose) (job.Status, error) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if len(js.known) >= job.AtOnce {
 		return job.Status{}, problem(ErrBusy, "%d jobs are here, the most at once", len(js.known))
 	}
-	j := &ownJob{id: randomName(), order: order, start: make(chan clock.Instant, 1)}
+	j := &ownJob{id: randomName(), order: order, diagnoses: diagnoses, start: make(chan clock.Instant, 1), changed: make(chan struct{})}
 	j.status = job.Status{ID: j.id, Phase: job.Connecting}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	j.timer = time.AfterFunc(job.HeardWithin, func() { js.unheard(j) })
@@ -94,25 +99,106 @@ func (j *ownJob) now() job.Status {
 	return j.status
 }
 
+// past is how the job stands once it is no longer in a phase, or after [job.AnswerWithin].
+func (j *ownJob) past(ctx context.Context, phase job.Phase) job.Status {
+	enough := time.NewTimer(job.AnswerWithin)
+	defer enough.Stop()
+	for {
+		j.mu.Lock()
+		status, changed := j.status, j.changed
+		j.mu.Unlock()
+		if status.Phase != phase {
+			return status
+		}
+		select {
+		case <-changed:
+		case <-enough.C:
+			return status
+		case <-ctx.Done():
+			return status
+		}
+	}
+}
+
 func (j *ownJob) is(phase job.Phase) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.enter(phase)
+}
+
+// enter tells who waits for it; j.mu is held.
+func (j *ownJob) enter(phase job.Phase) {
 	j.status.Phase = phase
+	close(j.changed)
+	j.changed = make(chan struct{})
 }
 
 // run does the job.
 func (j *ownJob) run(ctx context.Context) {
 	defer j.cancel(nil)
-	outcome, err := j.send(ctx)
+	var outcome *job.Outcome
+	var finding *job.Finding
+	var err error
+	switch j.order.Kind {
+	case job.Rehearsal:
+		outcome, err = j.rehearse(ctx)
+	case job.Diagnosis:
+		finding, err = j.diagnose(ctx)
+	default:
+		outcome, err = j.send(ctx)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.status.Phase, j.status.Outcome = job.Done, outcome
+	j.status.Outcome, j.status.Finding = outcome, finding
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		j.status.Error = err.Error()
 	}
+	j.enter(job.Done)
+}
+
+// ready waits for the instant of the start to be said.
+func (j *ownJob) ready(ctx context.Context) (clock.Instant, error) {
+	j.is(job.Ready)
+	select {
+	case at := <-j.start:
+		j.is(job.Running)
+		return at, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// rehearse starts, and sends nothing.
+func (j *ownJob) rehearse(ctx context.Context) (*job.Outcome, error) {
+	at, err := j.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	woke, err := clock.Until(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &job.Outcome{Began: woke, Retransmits: -1, Arrived: []job.Point{}}, nil
+}
+
+// diagnose says what limits the path to the other far end, which takes it for anybody.
+func (j *ownJob) diagnose(ctx context.Context) (*job.Finding, error) {
+	far, err := Dial(ctx, j.order.To, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = far.Close() }()
+	at, err := j.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := clock.Until(ctx, at); err != nil {
+		return nil, err
+	}
+	return j.diagnoses(ctx, far)
 }
 
 func (j *ownJob) send(ctx context.Context) (*job.Outcome, error) {
@@ -124,15 +210,9 @@ func (j *ownJob) send(ctx context.Context) (*job.Outcome, error) {
 	var at clock.Instant
 	result, err := far.TransferAt(ctx, j.order.Spec, Signal{
 		Place: j.order.Place,
-		Ready: func(ctx context.Context) error {
-			j.is(job.Ready)
-			select {
-			case at = <-j.start:
-				j.is(job.Running)
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+		Ready: func(ctx context.Context) (err error) {
+			at, err = j.ready(ctx)
+			return err
 		},
 		Begin: func(ctx context.Context) error {
 			_, err := clock.Until(ctx, at)
@@ -175,6 +255,12 @@ func (s *Server) mayJob(ctx context.Context) error {
 func (s *Server) fitJob(ctx context.Context, order job.Order) (job.Order, error) {
 	if err := order.Check(); err != nil {
 		return order, problem(ErrLimit, "%s", err)
+	}
+	if order.Kind == job.Diagnosis && s.diagnoses == nil {
+		return order, problem(ErrRefused, "this far end does not diagnose for others")
+	}
+	if order.Kind != job.Transfer {
+		return order, nil
 	}
 	var err error
 	order.Spec, err = s.limits(callerOf(ctx)).fit(order.Spec)

@@ -22,14 +22,14 @@ func orderTo(t *testing.T, to *farEnd, d time.Duration) job.Order {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return job.Order{Schema: job.Schema, To: to.address, Place: place, Spec: spec}
+	return job.Order{Schema: job.Schema, Kind: job.Transfer, To: to.address, Place: place, Spec: spec}
 }
 
 // until asks until a job is in a phase, or has ended.
 func until(t *testing.T, c *Client, id string, phase job.Phase) job.Status {
 	t.Helper()
 	for end := time.Now().Add(generous); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		s, err := c.Status(t.Context(), id)
+		s, err := c.Status(t.Context(), id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,8 +80,57 @@ func TestJob(t *testing.T) {
 	if err := owner.End(t.Context(), s.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := owner.Status(t.Context(), s.ID); !errors.Is(err, ErrGone) {
+	if _, err := owner.Status(t.Context(), s.ID, ""); !errors.Is(err, ErrGone) {
 		t.Errorf("once it is forgotten: %v", err)
+	}
+}
+
+// TestJobsOfOtherKinds: a rehearsal starts and sends nothing, a diagnosis comes back as its finding, where
+// the host makes any; and who asks how a job stands is told once that is another way.
+func TestJobsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	receiver := startFarEnd(t, Config{}, "127.0.0.1:0")
+	sender := startFarEnd(t, Config{Jobs: true, Diagnose: func(_ context.Context, far *Client) (*job.Finding, error) {
+		return &job.Finding{Cause: "random-loss", Confidence: 0.5, Says: "of " + far.Addr().String()}, nil
+	}}, "127.0.0.1:0")
+	owner := sender.dial(t, sender.TokenString())
+	for _, kind := range []job.Kind{job.Rehearsal, job.Diagnosis} {
+		s, err := owner.Prepare(t.Context(), job.Order{Schema: job.Schema, Kind: kind, To: receiver.address, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}})
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		s = until(t, owner, s.ID, job.Ready)
+		began := time.Now()
+		if s, err = owner.Status(t.Context(), s.ID, job.Ready); err != nil || s.Phase != job.Ready || time.Since(began) < job.AnswerWithin/2 {
+			t.Errorf("%s: %+v after %v, %v", kind, s, time.Since(began), err)
+		}
+		at := clock.Now() + 300*time.Millisecond
+		if err := owner.Start(t.Context(), s.ID, at); err != nil {
+			t.Fatal(err)
+		}
+		for s.Phase != job.Done && time.Since(began) < generous {
+			if s, err = owner.Status(t.Context(), s.ID, s.Phase); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case s.Error != "":
+			t.Errorf("%s: %s", kind, s.Error)
+		case kind == job.Rehearsal && (s.Outcome == nil || s.Outcome.Began < at || s.Outcome.Goodput != 0):
+			t.Errorf("%+v", s)
+		case kind == job.Diagnosis && (s.Finding == nil || s.Finding.Says != "of "+receiver.address):
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, n := range receiver.Activity().Finished {
+		if n.Done+n.Failed+n.Refused > 0 {
+			t.Errorf("something was sent: %+v", n)
+		}
+	}
+	without := startFarEnd(t, Config{Jobs: true}, "127.0.0.1:0")
+	_, err := without.dial(t, without.TokenString()).Prepare(t.Context(), job.Order{Schema: job.Schema, Kind: job.Diagnosis, To: receiver.address})
+	if !errors.Is(err, ErrRefused) && !errors.Is(err, ErrLimit) {
+		t.Errorf("a diagnosis of one that makes none: %v", err)
 	}
 }
 
@@ -119,7 +168,7 @@ func TestJobsAreGuarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stranger.Status(t.Context(), s.ID); !errors.Is(err, ErrForbidden) {
+	if _, err := stranger.Status(t.Context(), s.ID, ""); !errors.Is(err, ErrForbidden) {
 		t.Errorf("a stranger watches: %v", err)
 	}
 	until(t, owner, s.ID, job.Ready)
@@ -230,7 +279,7 @@ func TestJobUnheard(t *testing.T) {
 	t.Parallel()
 	receiver := startFarEnd(t, Config{}, "127.0.0.1:0")
 	js := &jobs{known: map[string]*ownJob{}}
-	s, err := js.create(context.Background(), orderTo(t, receiver, time.Minute))
+	s, err := js.create(context.Background(), orderTo(t, receiver, time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/pem"
 	"net/http"
 	"strings"
@@ -27,11 +25,7 @@ func (i *Identity) MetricsSecret() string {
 	return encoding.EncodeToString(secret[:])
 }
 
-func (i *Identity) metricsSecret() [secretSize]byte {
-	derived := hmac.New(sha256.New, i.token.secret[:])
-	derived.Write([]byte("fullbore metrics")) // never fails
-	return [secretSize]byte(derived.Sum(nil))
-}
+func (i *Identity) metricsSecret() [secretSize]byte { return i.derived("fullbore metrics") }
 
 // Certificate is that of the authority which a program has to trust, in PEM, that is to
 // know this far end; the name to ask for is CertificateName. Later starts of the far end

@@ -39,6 +39,7 @@ type Config struct {
 	Changes  LocalChanges                               // nil: no changes, even with the token
 	Links    bool                                       // Changes of interfaces, routes and mounts too
 	Jobs     bool                                       // with the token, clients may have this host send to other far ends
+	Diagnose Diagnose                                   // of jobs: names what limits a path; nil: not done
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
@@ -67,6 +68,7 @@ type Server struct {
 	transfers *transfers
 	jobs      jobs
 	allowJobs bool
+	diagnoses Diagnose
 	pace      *pace
 	name      string
 	patience  timing
@@ -80,7 +82,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, allowJobs: c.Jobs, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, allowJobs: c.Jobs, diagnoses: c.Diagnose, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {

@@ -3,6 +3,7 @@ package peer
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base32"
 	"errors"
@@ -75,6 +76,33 @@ func (t token) checkPin(presented []*x509.Certificate) error {
 			encoding.EncodeToString(pin[:]), encoding.EncodeToString(t.pin[:]))
 	}
 	return nil
+}
+
+// tlsTo is how this end encrypts, with a check of who is at the other one, or none.
+func tlsTo(check func(tls.ConnectionState) error) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, ServerName: CertificateName, VerifyConnection: check}
+}
+
+// tls is how this end encrypts to the one that the token is of, and nobody else.
+func (t token) tls(target string) *tls.Config {
+	return tlsTo(func(state tls.ConnectionState) error {
+		if err := t.checkPin(state.PeerCertificates); err != nil {
+			return &failure{kind: ErrWrongHost, says: fmt.Sprintf("%s is not the host that token is for, so the token was not sent", target), cause: err}
+		}
+		return nil
+	})
+}
+
+// Pinned is what a token says to another protocol than the control API: how to encrypt to the
+// target that it is of, and the secret to send then.
+//
+// Errors: [ErrToken]; the connection's [ErrWrongHost].
+func Pinned(target, tokenString string) (config *tls.Config, secret string, err error) {
+	t, err := parseToken(tokenString)
+	if err != nil {
+		return nil, "", err
+	}
+	return t.tls(target), t.bearer(), nil
 }
 
 // secretHash is what a running far end keeps of its secret.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
@@ -17,10 +18,15 @@ import (
 // Fleet writes what came of an experiment over many hosts.
 func Fleet(w io.Writer, r *fleet.Result) {
 	s := &fleetSheet{&sheet{w: w}, r}
-	if r.Mesh != nil {
+	switch {
+	case r.Mesh != nil:
 		s.mesh()
 		s.sick()
-	} else {
+	case r.Pattern == fleet.Rehearsal:
+		for i := range r.Rounds {
+			s.rehearsal(&r.Rounds[i])
+		}
+	default:
 		for i := range r.Rounds {
 			s.round(&r.Rounds[i])
 		}
@@ -39,6 +45,25 @@ func (s *fleetSheet) host(i int) string {
 		return "?"
 	}
 	return printable.Line(s.Hosts[i])
+}
+
+// flow names one; in a rehearsal it is a host by itself.
+func (s *fleetSheet) flow(f pattern.Flow) string {
+	if f.From == f.To {
+		return s.host(f.From)
+	}
+	return s.host(f.From) + " to " + s.host(f.To)
+}
+
+// rehearsal says how many started.
+func (s *fleetSheet) rehearsal(r *fleet.Round) {
+	started := 0
+	for _, f := range r.Flows {
+		if f.Error == "" {
+			started++
+		}
+	}
+	s.row("hosts", fmt.Sprintf("%d of %d started, and sent nothing", started, len(r.Flows)))
 }
 
 // round is flows that ran at the same time, each with its share.
@@ -117,6 +142,7 @@ func (s *fleetSheet) sick() {
 	for _, h := range s.Sick.Hosts {
 		s.row("sick", fmt.Sprintf("host %s %s less than the others, whoever is at the other end: %v, usual are %v%s",
 			s.host(h.Host), h.Ways, unit.Rate(h.Median), unit.Rate(h.Usual), s.repeatedOf(h.Host)))
+		s.why(func(f pattern.Flow) bool { return f.From == h.Host || f.To == h.Host })
 	}
 	for _, l := range s.Sick.Links {
 		again := ""
@@ -124,6 +150,18 @@ func (s *fleetSheet) sick() {
 			again = fmt.Sprintf("; %s of the bytes were sent again", unit.Percent(share))
 		}
 		s.row("sick", fmt.Sprintf("the way from %s to %s: %v, and %v with others%s", s.host(l.From), s.host(l.To), unit.Rate(l.Goodput), unit.Rate(l.Usual), again))
+		s.why(func(f pattern.Flow) bool { return f == l.Flow })
+	}
+}
+
+// why says what a diagnosis found of something sick.
+func (s *fleetSheet) why(of func(pattern.Flow) bool) {
+	for i := range s.Causes {
+		c := &s.Causes[i]
+		if of(c.Flow) {
+			s.row("why", fmt.Sprintf("%s: %s", s.flow(c.Flow), printable.Line(c.String())))
+			return
+		}
 	}
 }
 
@@ -152,7 +190,7 @@ func (s *fleetSheet) failed() {
 	for _, round := range s.Rounds {
 		for _, f := range round.Flows {
 			if f.Error != "" {
-				flows[f.Error] = append(flows[f.Error], s.host(f.From)+" to "+s.host(f.To))
+				flows[f.Error] = append(flows[f.Error], s.flow(pattern.Flow{From: f.From, To: f.To}))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/fleet/sick"
 	"github.com/fullbore/fullbore/internal/golden"
@@ -43,9 +44,18 @@ func TestFleet(t *testing.T) {
 			Hosts: []sick.Host{{Host: 3, Ways: sick.Receives, Median: 38e6, Usual: 96e6, Outlier: 60}},
 			Links: []sick.Link{{Flow: pattern.Flow{From: 1, To: 2}, Goodput: 42e6, Usual: 95e6, Outlier: 40}},
 		},
+		Causes: []fleet.Cause{
+			{Flow: pattern.Flow{From: 0, To: 3}, Finding: &job.Finding{Cause: "random-loss", Confidence: 0.93, Says: "1.0 % of the segments are lost at any rate.\x1b[2J"}},
+			{Flow: pattern.Flow{From: 1, To: 2}, Error: "node2 went away"},
+		},
 		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 2, To: 3, Error: "sick went away"}}, Skew: &fleet.Skew{P50: 1, P99: 2, Bound: 7}}},
 	}
 	golden.Check(t, "fleet-mesh.txt", fleetText(mesh))
+
+	golden.Check(t, "fleet-rehearsal.txt", fleetText(&fleet.Result{
+		Pattern: fleet.Rehearsal, Hosts: []string{"node1", "node2", "node3"},
+		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 0}, {From: 1, To: 1}, {From: 2, To: 2, Error: "its agent is not connected"}}, Skew: &fleet.Skew{P50: 0.1, P99: 0.4, Bound: 0.9, Claimed: true}}},
+	}))
 
 	mesh.Sick = &sick.Found{}
 	if text := fleetText(mesh); !strings.Contains(text, "none: no host and no link") {

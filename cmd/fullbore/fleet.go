@@ -12,30 +12,83 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/bus"
 	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // fleetCmd is for many hosts at once.
 type fleetCmd struct {
-	Run fleetRunCmd `cmd:"" help:"Have many hosts measure at the same time: who sends to whom is a pattern."`
+	Run      fleetRunCmd      `cmd:"" help:"Have many hosts measure at the same time: who sends to whom is a pattern."`
+	Rehearse fleetRehearseCmd `cmd:"" help:"Start many hosts without any traffic: who is there, how well their clocks are known, how far apart they start."`
+	Hosts    fleetHostsCmd    `cmd:"" help:"List the hosts that are there."`
+}
+
+// fleetFlags say which hosts.
+type fleetFlags struct {
+	Hosts string `placeholder:"FILE" help:"Hosts, one a line: NAME ADDRESS[:PORT] TOKEN. Each runs 'fullbore serve --allow-jobs', which prints the token."`
+	brokerFlags
+	Token string   `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"With --hub: what it printed for experiments. On the hub's own host it is not needed."`
+	Only  []string `placeholder:"NAME,..." help:"These of the hosts only."`
+}
+
+// called are the hosts that were named, each called, and what lets go of them.
+func (f *fleetFlags) called(app *app, watch report.Monitor) (members []fleet.Member, letGo func(), err error) {
+	if f.Hosts != "" {
+		if f.Hub != "" || f.NATS != "" {
+			return nil, nil, usageError("both --hosts and a hub were given: use one")
+		}
+		listed, err := readHosts(f.Hosts)
+		if err != nil {
+			return nil, nil, err
+		}
+		if listed, err = these(listed, f.Only); err != nil {
+			return nil, nil, err
+		}
+		watch.Phase("call " + unit.Count(len(listed), "host"))
+		members, err = callEach(listed, func(h listedHost) (*peer.Client, error) { return peer.Dial(app.ctx, h.address, h.token) })
+		return members, func() { hangUp(members) }, err
+	}
+	if f.Hub == "" && f.NATS == "" {
+		return nil, nil, usageError("name the hosts with --hosts FILE, a hub with --hub, or a scenario with --lab")
+	}
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	watch.Phase("ask who is there")
+	conn, err := f.ask(app.ctx, f.Token)
+	if err != nil {
+		return nil, nil, err
+	}
+	members, err = agentsThere(app.ctx, conn, f.Only)
+	return members, func() { hangUp(members); conn.Close() }, err
+}
+
+func hangUp(members []fleet.Member) {
+	for _, m := range members {
+		if client, ok := m.Host.(*peer.Client); ok {
+			_ = client.Close()
+		}
+	}
 }
 
 type fleetRunCmd struct {
-	Hosts    string        `xor:"where" placeholder:"FILE" help:"Hosts, one a line: NAME ADDRESS[:PORT] TOKEN. Each runs 'fullbore serve --allow-jobs', which prints the token."`
-	Lab      string        `xor:"where" placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
+	fleetFlags
+	Lab      string        `placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
 	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), or all (each to each other at once) (${default})."`
-	Only     []string      `placeholder:"NAME,..." help:"These of the hosts only."`
 	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
@@ -49,51 +102,50 @@ func (c *fleetRunCmd) Run(app *app) error {
 		return usageError("--pattern: %w", err)
 	}
 	if c.Lab != "" {
+		if c.Hosts != "" || c.Hub != "" || c.NATS != "" {
+			return usageError("both --lab and other hosts were given: use one")
+		}
 		return c.inLab(app)
 	}
-	if c.Hosts == "" {
-		return usageError("name the hosts with --hosts FILE, or a scenario with --lab")
-	}
-	listed, err := readHosts(c.Hosts)
-	if err != nil {
-		return err
-	}
-	if listed, err = these(listed, c.Only); err != nil {
-		return err
-	}
-	centre := len(listed) - 1
-	if c.At != "" {
-		if centre, err = placeOf("--at", c.At, listed); err != nil {
-			return err
-		}
-	}
 	spec := bulk.Spec{Direction: bulk.Forward, Streams: c.Parallel, Duration: c.Time, Omit: c.Omit}
-	if err := (&job.Order{Schema: job.Schema, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
+	if err := (&job.Order{Schema: job.Schema, Kind: job.Transfer, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
 		return usageError("%w", err)
 	}
-	if _, err := p.Rounds(len(listed), centre); err != nil {
-		return usageError("%w", err)
-	}
-	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
-	defer watch.End()
-	watch.Phase(fmt.Sprintf("call %d hosts", len(listed)))
-	members, err := callAll(app.ctx, listed)
-	defer func() {
-		for _, m := range members {
-			if client, ok := m.Host.(*peer.Client); ok {
-				_ = client.Close()
+	return c.experiment(app, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
+		e = fleet.Experiment{Pattern: p, Centre: len(members) - 1, Spec: spec}
+		if c.At != "" {
+			if e.Centre, err = placeOf("--at", c.At, members, func(m fleet.Member) string { return m.Name }); err != nil {
+				return e, err
 			}
 		}
-	}()
+		if _, err := p.Rounds(len(members), e.Centre); err != nil {
+			return e, usageError("%w", err)
+		}
+		return e, nil
+	})
+}
+
+// experiment runs what is made of the hosts that are there, and shows what came of it.
+func (f *fleetFlags) experiment(app *app, asJSON bool, of func([]fleet.Member) (fleet.Experiment, error)) error {
+	watch := report.NewMonitor(app.stderr, asJSON && !isTerminal(app.stderr))
+	defer watch.End()
+	members, letGo, err := f.called(app, watch)
+	if letGo != nil {
+		defer letGo()
+	}
 	if err != nil {
 		return err
 	}
-	result, err := fleet.Run(app.ctx, members, fleet.Experiment{Pattern: p, Centre: centre, Spec: spec}, watch)
+	e, err := of(members)
+	if err != nil {
+		return err
+	}
+	result, err := fleet.Run(app.ctx, members, e, watch)
 	watch.End()
 	if err != nil && (result == nil || len(result.Rounds) == 0) {
 		return err
 	}
-	if c.JSON {
+	if asJSON {
 		return cmp.Or(printJSON(app.stdout, result), err)
 	}
 	_, _ = fmt.Fprintln(app.stdout)
@@ -101,8 +153,65 @@ func (c *fleetRunCmd) Run(app *app) error {
 	return err
 }
 
+type fleetRehearseCmd struct {
+	fleetFlags
+	JSON bool `short:"J" name:"json" help:"Write one JSON document."`
+}
+
+func (c *fleetRehearseCmd) Run(app *app) error {
+	return c.experiment(app, c.JSON, func([]fleet.Member) (fleet.Experiment, error) {
+		return fleet.Experiment{Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nil
+	})
+}
+
+type fleetHostsCmd struct {
+	fleetFlags
+	JSON bool `short:"J" name:"json" help:"Write one JSON document."`
+}
+
+// fleetHosts is the document of fleet hosts.
+type fleetHosts struct {
+	Schema string      `json:"schema"` // "fullbore/fleet-hosts/1"
+	Hosts  []fleetHost `json:"hosts"`
+}
+
+type fleetHost struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Version string `json:"version"`
+}
+
+func (c *fleetHostsCmd) Run(app *app) error {
+	watch := report.NewMonitor(app.stderr, c.JSON && !isTerminal(app.stderr))
+	defer watch.End()
+	members, letGo, err := c.called(app, watch)
+	if letGo != nil {
+		defer letGo()
+	}
+	watch.End()
+	if err != nil && len(members) == 0 {
+		return err
+	}
+	list := fleetHosts{Schema: "fullbore/fleet-hosts/1", Hosts: []fleetHost{}}
+	for _, m := range members {
+		list.Hosts = append(list.Hosts, fleetHost{m.Name, m.Address, m.Host.(*peer.Client).Hello().Version})
+	}
+	if c.JSON {
+		return cmp.Or(printJSON(app.stdout, list), err)
+	}
+	table := tabwriter.NewWriter(app.stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "host\taddress\tfullbore")
+	for _, h := range list.Hosts {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", printable.Line(h.Name), printable.Line(h.Address), printable.Line(h.Version))
+	}
+	return cmp.Or(table.Flush(), err)
+}
+
 // listedHost is a line of a file of hosts.
-type listedHost struct{ name, address, token string }
+type listedHost struct {
+	name, address, token string
+	agent                bus.Here // of a hub
+}
 
 // mostHosts is how many a file may list.
 const mostHosts = 1000
@@ -131,7 +240,7 @@ func readHosts(file string) (hosts []listedHost, err error) {
 		if err != nil {
 			return nil, bad("%w", err)
 		}
-		h := listedHost{fields[0], net.JoinHostPort(host, strconv.Itoa(int(port))), fields[2]}
+		h := listedHost{name: fields[0], address: net.JoinHostPort(host, strconv.Itoa(int(port))), token: fields[2]}
 		if slices.ContainsFunc(hosts, func(other listedHost) bool { return other.name == h.name }) {
 			return nil, bad("there is a host %s already", h.name)
 		}
@@ -151,44 +260,23 @@ func these(hosts []listedHost, names []string) ([]listedHost, error) {
 		return hosts, nil
 	}
 	for _, name := range names {
-		if _, err := placeOf("--only", name, hosts); err != nil {
+		if _, err := placeOf("--only", name, hosts, func(h listedHost) string { return h.name }); err != nil {
 			return nil, err
 		}
 	}
 	return slices.DeleteFunc(hosts, func(h listedHost) bool { return !slices.Contains(names, h.name) }), nil
 }
 
-func placeOf(flag, name string, hosts []listedHost) (int, error) {
+// placeOf finds a host by its name, which a flag gave.
+func placeOf[H any](flag, name string, hosts []H, named func(H) string) (int, error) {
 	var names []string
 	for i, h := range hosts {
-		if h.name == name {
+		if named(h) == name {
 			return i, nil
 		}
-		names = append(names, h.name)
+		names = append(names, named(h))
 	}
 	return 0, usageError("%s %s: there is no such host%s", flag, name, near.DidYouMean(name, names))
-}
-
-// callAll calls all hosts, at the same time. Each that cannot be called, or does no jobs, is an error.
-func callAll(ctx context.Context, hosts []listedHost) ([]fleet.Member, error) {
-	members, failed := make([]fleet.Member, len(hosts)), make([]error, len(hosts))
-	var calls sync.WaitGroup
-	for i, h := range hosts {
-		calls.Go(func() {
-			client, err := peer.Dial(ctx, h.address, h.token)
-			if err != nil {
-				failed[i] = fmt.Errorf("%s: %w", h.name, err)
-				return
-			}
-			members[i] = fleet.Member{Name: h.name, Address: h.address, Host: client}
-			if !slices.Contains(client.Hello().Features, "jobs") {
-				failed[i] = fmt.Errorf("%s does no jobs for others: start it there with fullbore serve --allow-jobs", h.name)
-			}
-		})
-	}
-	calls.Wait()
-	members = slices.DeleteFunc(members, func(m fleet.Member) bool { return m.Host == nil })
-	return members, errors.Join(failed...)
 }
 
 // inLab runs this command line on the first host of a scenario's network, with `serve` on all.

@@ -27,7 +27,7 @@ func TestHostsFile(t *testing.T) {
 		}
 		hosts, err := readHosts(file)
 		switch {
-		case want == "" && (err != nil || len(hosts) != 2 || hosts[0] != listedHost{"a", "198.18.0.1:5201", "token"} || hosts[1].address != "[fd00::3]:5301"):
+		case want == "" && (err != nil || len(hosts) != 2 || hosts[0] != listedHost{name: "a", address: "198.18.0.1:5201", token: "token"} || hosts[1].address != "[fd00::3]:5301"):
 			t.Errorf("%v, %v", hosts, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%.40q: %v, want %q", text, err, want)
@@ -107,10 +107,10 @@ network:
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		for want, args := range map[string][]string{
-			"name the hosts with --hosts FILE":            nil,
-			"did you mean pairs?":                         {"--pattern", "pair", "--lab", "mesh-8"},
-			"it has two hosts and a path; gigaswift-five": {"--lab", "clean-lan"},
-			"no such file or directory":                   {"--hosts", filepath.Join(t.TempDir(), "nothing")},
+			"name the hosts with --hosts FILE, a hub with --hub": nil,
+			"did you mean pairs?":                                {"--pattern", "pair", "--lab", "mesh-8"},
+			"it has two hosts and a path; gigaswift-five":        {"--lab", "clean-lan"},
+			"no such file or directory":                          {"--hosts", filepath.Join(t.TempDir(), "nothing")},
 		} {
 			if _, stderr, code := fullbore(t, append([]string{"fleet", "run"}, args...)...); code != exitUsage || !strings.Contains(stderr, want) {
 				t.Errorf("%v: exit code %d: %s", args, code, stderr)

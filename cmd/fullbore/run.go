@@ -35,6 +35,8 @@ type cli struct {
 	Tunables tunablesCmd  `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
 	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
 	Fleet    fleetCmd     `cmd:"" help:"Measure between many hosts, started together."`
+	Hub      hubCmd       `cmd:"" help:"Be where agents of many hosts dial in, for hosts that cannot be called."`
+	Agent    agentCmd     `cmd:"" help:"Be one of many hosts: dial a hub, and measure when it is asked to."`
 	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path, or on many."`
 	Serve    serveCmd     `cmd:"" help:"Be the far end."`
 	Page     pageCmd      `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`

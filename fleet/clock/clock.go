@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -89,6 +90,18 @@ func (o Offset) Error(at Instant) time.Duration {
 	return o.Bound + time.Duration(drift*float64(max(apart, -apart)))
 }
 
+// Narrow is what is known of the offset at an instant from an exchange before it and one after it: each
+// leaves a range, and the truth is in both. Its error is [ErrNonsense] where they have nothing in
+// common, as when a clock was set.
+func Narrow(before, after Offset, at Instant) (Offset, error) {
+	least := max(before.Ahead-before.Error(at), after.Ahead-after.Error(at))
+	most := min(before.Ahead+before.Error(at), after.Ahead+after.Error(at))
+	if least > most {
+		return Offset{}, fmt.Errorf("%w: %v ahead before, and %v after %v", ErrNonsense, before.Ahead, after.Ahead, after.At-before.At)
+	}
+	return Offset{Ahead: least + (most-least)/2, Bound: (most - least) / 2, At: at}, nil
+}
+
 // There is the other clock at an instant of this host's.
 func (o Offset) There(here Instant) Instant { return here + o.Ahead }
 
@@ -123,6 +136,7 @@ func Until(ctx context.Context, at Instant) (woke Instant, err error) {
 		if ctx.Err() != nil {
 			return woke, context.Cause(ctx)
 		}
+		runtime.Gosched() // others in this process may wait for the same instant
 	}
 	return woke, ctx.Err()
 }

@@ -49,6 +49,39 @@ func TestEstimate(t *testing.T) {
 	})
 }
 
+// TestNarrow: what is known from before and after an instant is never wrong, and never less than what
+// either says of it; clocks that went further apart than clocks do are an error.
+func TestNarrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := func(most time.Duration, label string) time.Duration {
+			return time.Duration(rapid.Int64Range(0, int64(most)).Draw(t, label))
+		}
+		// The other clock is fast or slow by up to 500 ppm, as this one may be.
+		ahead, rate := d(time.Hour, "ahead"), rapid.Float64Range(-drift, drift).Draw(t, "rate")
+		truth := func(at Instant) time.Duration { return ahead + time.Duration(rate*float64(at)) }
+		exchange := func(at Instant, label string) Offset {
+			o := Offset{Bound: d(10*time.Millisecond, label+" bound"), At: at}
+			o.Ahead = truth(at) + time.Duration(rapid.Float64Range(-1, 1).Draw(t, label+" error")*float64(o.Bound))
+			return o
+		}
+		before := exchange(d(time.Minute, "before"), "before")
+		at := before.At + d(10*time.Second, "instant")
+		after := exchange(at+d(10*time.Second, "after"), "after")
+		o, err := Narrow(before, after, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := o.Ahead - truth(at)
+		if max(off, -off) > o.Bound+3 || o.Bound > min(before.Error(at), after.Error(at))+3 { // of rounding
+			t.Errorf("off by %v, the bound is %v; before alone %v, after alone %v", off, o.Bound, before.Error(at), after.Error(at))
+		}
+	})
+	set := Offset{Ahead: time.Second, Bound: time.Millisecond, At: time.Second}
+	if o, err := Narrow(Offset{Bound: time.Millisecond}, set, time.Second); !errors.Is(err, ErrNonsense) {
+		t.Errorf("a clock that was set: %+v, %v", o, err)
+	}
+}
+
 // TestEstimateRefuses: a host that lies about its clock is an error, not an offset.
 func TestEstimateRefuses(t *testing.T) {
 	for name, e := range map[string]Exchange{

@@ -18,12 +18,23 @@ import (
 // Schema is the version of the messages.
 const Schema = "fullbore/job/1"
 
-// Order has a host send to another one, which is a far end, when it is told to start.
+// Kind is what a host is to do.
+type Kind string
+
+// The kinds of jobs.
+const (
+	Transfer  Kind = "transfer"  // send to the other host
+	Rehearsal Kind = "rehearsal" // start, and send nothing: there is no other host, no place and no transfer
+	Diagnosis Kind = "diagnosis" // say what limits the path to the other host, by transfers that any host may make there
+)
+
+// Order has a host do something with another one, which is a far end, when it is told to start.
 type Order struct {
 	Schema string    `json:"schema"`
+	Kind   Kind      `json:"kind" enum:"transfer,rehearsal,diagnosis"`
 	To     string    `json:"to" maxLength:"300" doc:"The other host: address:port of its far end"`
-	Place  Place     `json:"place" doc:"There, which who ordered it has taken: the host that sends needs no token of the other"`
-	Spec   bulk.Spec `json:"spec"`
+	Place  Place     `json:"place" doc:"There, for a transfer, which who ordered it has taken: the host that sends needs no token of the other"`
+	Spec   bulk.Spec `json:"spec" doc:"Of a transfer"`
 }
 
 // Place is one for a transfer at a far end: who has it may send there, once.
@@ -38,6 +49,13 @@ func (o *Order) Check() error {
 	switch {
 	case o.Schema != Schema:
 		return fmt.Errorf("an order of schema %q, this host takes %q", o.Schema, Schema)
+	case o.Kind == Rehearsal:
+		return nil
+	case o.Kind == Diagnosis:
+		_, _, err := hostport.Parse(o.To, 1)
+		return err
+	case o.Kind != Transfer:
+		return fmt.Errorf("an order of kind %q, this host knows transfer, rehearsal and diagnosis", o.Kind)
 	case o.Place.ID == "" || o.Place.Cookie == "":
 		return errors.New("an order without a place at the far end")
 	case o.Spec.Direction != bulk.Forward:
@@ -53,11 +71,12 @@ func (o *Order) Check() error {
 
 // Limits of a job.
 const (
-	Longest     = time.Hour
-	HeardWithin = 10 * time.Second      // a job of whose owner nothing was heard for so long ends
-	AtOnce      = 64                    // that a host keeps
-	LeadAtMost  = 3 * time.Second       // until the start that was agreed on: the other end waits for bulk.Patience
-	LeadAtLeast = 25 * time.Millisecond // the same: the other end must hear of it
+	Longest      = time.Hour
+	HeardWithin  = 10 * time.Second      // a job of whose owner nothing was heard for so long ends
+	AnswerWithin = 2 * time.Second       // a job that stays in its phase is told of: its owner asks again, which is a sign of it
+	AtOnce       = 64                    // that a host keeps
+	LeadAtMost   = 3 * time.Second       // until the start that was agreed on: the other end waits for bulk.Patience
+	LeadAtLeast  = 25 * time.Millisecond // the same: the other end must hear of it
 )
 
 // Phase is where a job stands.
@@ -77,6 +96,25 @@ type Status struct {
 	Phase   Phase    `json:"phase"`
 	Error   string   `json:"error,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"` // once it is done, and something was measured
+	Finding *Finding `json:"finding,omitempty"` // of a diagnosis, once it is done
+}
+
+// Finding is what a diagnosis came to.
+type Finding struct {
+	Cause      string  `json:"cause"`      // as `fullbore diagnose --explain` lists them
+	Confidence float64 `json:"confidence"` // 0 to 1
+	Says       string  `json:"says"`
+	Action     string  `json:"action,omitempty"`
+	Goodput    float64 `json:"goodput_bps"`
+}
+
+// Check says what cannot be right in a finding, which comes over the network.
+func (f *Finding) Check() error {
+	const longest = 4000
+	if f.Cause == "" || max(len(f.Cause), len(f.Says), len(f.Action)) > longest || !(f.Confidence >= 0 && f.Confidence <= 1) || !(f.Goodput >= 0) || math.IsInf(f.Goodput, 0) {
+		return errors.New("a finding that cannot be")
+	}
+	return nil
 }
 
 // Outcome is what came of a transfer. Instants are of the clock of the host that sent.

@@ -14,13 +14,15 @@ import (
 // what is wrong.
 func TestOrderIsChecked(t *testing.T) {
 	good := func() Order {
-		return Order{Schema: Schema, To: "198.18.0.2:5201", Place: Place{"id", "cookie", time.Second}, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second}}
+		return Order{Schema: Schema, Kind: Transfer, To: "198.18.0.2:5201", Place: Place{"id", "cookie", time.Second}, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 2, Duration: time.Second}}
 	}
 	if o := good(); o.Check() != nil {
 		t.Fatal(o.Check())
 	}
 	for want, spoil := range map[string]func(*Order){
 		`schema "fullbore/job/2"`:       func(o *Order) { o.Schema = "fullbore/job/2" },
+		`kind "sweep"`:                  func(o *Order) { o.Kind = "sweep" },
+		"no host was given;":            func(o *Order) { o.Kind, o.To = Diagnosis, "" },
 		"without a place":               func(o *Order) { o.Place.Cookie = "" },
 		"use direction forward":         func(o *Order) { o.Spec.Direction = bulk.Both },
 		"longer than a job may be":      func(o *Order) { o.Spec.Duration = Longest + 1 },
@@ -32,6 +34,38 @@ func TestOrderIsChecked(t *testing.T) {
 		spoil(&o)
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestOrdersWithoutTransfer: what another kind of order has no use for is not looked at.
+func TestOrdersWithoutTransfer(t *testing.T) {
+	for _, o := range []Order{{Schema: Schema, Kind: Rehearsal}, {Schema: Schema, Kind: Diagnosis, To: "host:5201"}} {
+		if err := o.Check(); err != nil {
+			t.Errorf("%s: %v", o.Kind, err)
+		}
+	}
+}
+
+// TestFindingIsChecked: nor is a finding believed that cannot be one.
+func TestFindingIsChecked(t *testing.T) {
+	good := Finding{Cause: "random-loss", Confidence: 0.9, Says: "1 % is lost", Goodput: 1e6}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	for name, spoil := range map[string]func(*Finding){
+		"no cause":          func(f *Finding) { f.Cause = "" },
+		"an endless text":   func(f *Finding) { f.Says = strings.Repeat("x", 5000) },
+		"more than sure":    func(f *Finding) { f.Confidence = 1.1 },
+		"no confidence":     func(f *Finding) { f.Confidence = math.NaN() },
+		"a negative rate":   func(f *Finding) { f.Goodput = -1 },
+		"a boundless rate":  func(f *Finding) { f.Goodput = math.Inf(1) },
+		"less than nothing": func(f *Finding) { f.Confidence = -0.1 },
+	} {
+		f := good
+		spoil(&f)
+		if f.Check() == nil {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/bus"
+	"github.com/fullbore/fullbore/fleet/hub"
+	"github.com/fullbore/fullbore/hostport"
+	"github.com/fullbore/fullbore/peer"
+)
+
+// brokerFlags name the NATS server that agents and experiments meet at.
+type brokerFlags struct {
+	Hub   string `placeholder:"HOST[:PORT]" help:"Host where 'fullbore hub' runs."`
+	NATS  string `name:"nats" placeholder:"URL,..." help:"Instead of a hub, servers of the organisation's own NATS cluster: nats://HOST:4222 or tls://HOST:4222."`
+	Creds string `placeholder:"FILE" help:"With --nats: the credentials file that its administrator made."`
+}
+
+// login is how to get into the server that was named. Without a token it is the hub of this very host, or
+// one where this host's key is known.
+func (b *brokerFlags) login(token, name string, log *slog.Logger) (l bus.Login, err error) {
+	l = bus.Login{Name: name, Log: log, Creds: b.Creds}
+	if b.NATS != "" {
+		l.URL = b.NATS
+		if _, err := os.Stat(b.Creds); b.Creds != "" && err != nil {
+			return l, usageError("--creds: %w", err)
+		}
+		return l, nil
+	}
+	host, port, err := hostport.Parse(b.Hub, hub.DefaultPort)
+	if err != nil {
+		return l, usageError("--hub %w", err)
+	}
+	at := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	l.URL = "nats://" + at
+	if token == "" {
+		return l, usageError("--token: what 'fullbore hub' printed there")
+	}
+	if l.TLS, l.Token, err = peer.Pinned(at, token); err != nil {
+		return l, &hinted{err: err, hint: "copy all of what 'fullbore hub' printed for this", code: exitUsage}
+	}
+	return l, nil
+}
+
+// check says which of the two was forgotten.
+func (b *brokerFlags) check() error {
+	switch {
+	case b.Hub == "" && b.NATS == "":
+		return usageError("name the hub with --hub HOST, or NATS servers with --nats URL")
+	case b.Hub != "" && b.NATS != "":
+		return usageError("both --hub and --nats were given: use one")
+	case b.Creds != "" && b.NATS == "":
+		return usageError("--creds is for --nats: a hub has --token")
+	}
+	return nil
+}
+
+// ask connects as one who runs experiments. On the hub's own host that needs no token.
+func (b *brokerFlags) ask(ctx context.Context, token string) (*nats.Conn, error) {
+	if token == "" && b.Hub != "" {
+		token = ownHub()
+	}
+	l, err := b.login(token, "experiments", slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := bus.Connect(ctx, l, func(error) {}) // a request that comes later says so
+	if errors.Is(err, bus.ErrRefused) {
+		return nil, &hinted{err: err, hint: "use the token that 'fullbore hub' prints for experiments: the one for agents does not run any", code: exitFailed}
+	}
+	return conn, err
+}
+
+// ownHub is the token of the hub of this host, if there is one.
+func ownHub() string {
+	dir, err := hubFolder()
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, "identity.pem")); err != nil {
+		return "" // it would be made
+	}
+	identity, err := peer.LoadIdentity(dir)
+	if err != nil {
+		return ""
+	}
+	return identity.Token()
+}
+
+// members are the agents that are there, each called once; of those that names names, or all.
+func agentsThere(ctx context.Context, conn *nats.Conn, names []string) ([]fleet.Member, error) {
+	present, bad, err := bus.Present(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if len(present) == 0 {
+		return nil, errors.Join(append(bad, errors.New("no agent is connected there"))...)
+	}
+	listed := make([]listedHost, len(present))
+	for i, here := range present {
+		listed[i] = listedHost{name: here.Name, address: here.Address, agent: here}
+	}
+	if listed, err = these(listed, names); err != nil {
+		return nil, err
+	}
+	return callEach(listed, func(h listedHost) (*peer.Client, error) {
+		return peer.Over(ctx, bus.To(conn, h.agent), h.name, h.address)
+	})
+}
+
+// callEach calls all hosts, at the same time. Each that cannot be called, or does no jobs, is an error.
+func callEach(hosts []listedHost, call func(listedHost) (*peer.Client, error)) ([]fleet.Member, error) {
+	members, failed := make([]fleet.Member, len(hosts)), make([]error, len(hosts))
+	var calls sync.WaitGroup
+	for i, h := range hosts {
+		calls.Go(func() {
+			client, err := call(h)
+			if err != nil {
+				failed[i] = fmt.Errorf("%s: %w", h.name, err)
+				return
+			}
+			members[i] = fleet.Member{Name: h.name, Address: h.address, Host: client}
+			if !slices.Contains(client.Hello().Features, "jobs") {
+				failed[i] = fmt.Errorf("%s does no jobs for others: start it there with fullbore serve --allow-jobs", h.name)
+			}
+		})
+	}
+	calls.Wait()
+	members = slices.DeleteFunc(members, func(m fleet.Member) bool { return m.Host == nil })
+	return members, errors.Join(failed...)
+}
