@@ -64,10 +64,53 @@ func cores() *Bars {
 	}}
 }
 
+func mesh() *Grid {
+	g := &Grid{Title: "Who gets how much from whom", Says: "node2 sends less to everybody.", Name: "goodput", Of: Rate, Marked: func(i, j int) bool { return i == 1 || i == 2 && j == 3 }}
+	for i := range 5 {
+		g.Names = append(g.Names, fmt.Sprintf("node%d", i+1))
+		row := make([]float64, 5)
+		for j := range row {
+			switch {
+			case i == j:
+			case i == 1:
+				row[j] = 41.7e6
+			case i == 2 && j == 3:
+				row[j] = 12e6
+			default:
+				row[j] = 96.2e6
+			}
+		}
+		g.Values = append(g.Values, row)
+	}
+	g.Values[4][0] = math.NaN() // it failed
+	return g
+}
+
+// TestGridOfMany: where cells are too small for numbers and names, there is the picture alone; more hosts
+// than can be drawn, or values that are missing or mad, do no harm.
+func TestGridOfMany(t *testing.T) {
+	for _, n := range []int{0, 1, 30, 100, 500} {
+		g := &Grid{Title: "many", Name: "goodput", Of: Rate}
+		for i := range n {
+			g.Names = append(g.Names, fmt.Sprintf("a host of some length %d", i))
+			row := make([]float64, max(0, n-i%3)) // some are short
+			for j := range row {
+				row[j] = []float64{1e9, 0, -1, math.Inf(1), math.NaN(), 3e8}[(i+j)%6]
+			}
+			g.Values = append(g.Values, row)
+		}
+		f := g.Draw()
+		apart(t, f.SVG)
+		if strings.Contains(f.SVG, "NaN") || strings.Contains(f.SVG, "Inf") || len(f.Table.Rows) > tableRows {
+			t.Errorf("%d hosts: %d rows, %.200s", n, len(f.Table.Rows), f.SVG)
+		}
+	}
+}
+
 // What pictures and tables look like is in testdata; the page that shows them is
 // report/html's.
 func TestFigures(t *testing.T) {
-	for name, f := range map[string]Figure{"sweep": sweep().Draw(), "over-time": overTime().Draw(), "climb": climb().Draw(), "cores": cores().Draw()} {
+	for name, f := range map[string]Figure{"sweep": sweep().Draw(), "over-time": overTime().Draw(), "climb": climb().Draw(), "cores": cores().Draw(), "mesh": mesh().Draw()} {
 		apart(t, f.SVG)
 		golden.Check(t, name+".svg", strings.ReplaceAll(f.SVG, "><", ">\n<")+"\n")
 		var table strings.Builder

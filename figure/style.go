@@ -36,6 +36,7 @@ const Style = `.figure{display:block;width:100%;height:auto;overflow:visible;
 .figure .band{opacity:.22}
 .figure .dot{opacity:.65}
 .figure .box{stroke:none}
+.figure .h0{fill:var(--k0);opacity:.14}.figure .h1{fill:var(--k1);opacity:.3}.figure .h2{fill:var(--k1);opacity:.46}.figure .h3{fill:var(--k1);opacity:.6}.figure .h4{fill:var(--k1);opacity:.75}
 .figure .hollow{fill:none;stroke:currentColor;stroke-width:1.5}
 .figure .move{fill:none;stroke:currentColor;stroke-width:1.2;opacity:.6}
 .figure .c0{stroke:var(--k0)}.figure .c1{stroke:var(--k1)}.figure .c2{stroke:var(--k2)}.figure .c3{stroke:var(--k3)}.figure .c4{stroke:var(--k4)}.figure .c5{stroke:var(--k5)}

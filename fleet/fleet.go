@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,66 @@ type Mesh struct {
 	Goodput  sick.Matrix `json:"goodput_bps"`
 	LeastRTT [][]float64 `json:"least_rtt_ms"`
 	Repeated [][]float64 `json:"repeated_share"` // of the bytes
+}
+
+// Host is the name of a host.
+func (r *Result) Host(i int) string {
+	if i < 0 || i >= len(r.Hosts) {
+		return "?"
+	}
+	return r.Hosts[i]
+}
+
+// Flow names a flow; in a rehearsal it is a host by itself.
+func (r *Result) Flow(from, to int) string {
+	if from == to {
+		return r.Host(from)
+	}
+	return r.Host(from) + " to " + r.Host(to)
+}
+
+// Check says what cannot be right in a result that was read.
+func (r *Result) Check() error {
+	n := len(r.Hosts)
+	known := func(of string, hosts ...int) error {
+		for _, i := range hosts {
+			if i < 0 || i >= n {
+				return fmt.Errorf("%s names host %d of %d", of, i, n)
+			}
+		}
+		return nil
+	}
+	var wrong []error
+	if r.Schema != Schema {
+		wrong = append(wrong, fmt.Errorf("it is of schema %q, this is %q", r.Schema, Schema))
+	}
+	for _, round := range r.Rounds {
+		for _, f := range round.Flows {
+			wrong = append(wrong, known("a flow", f.From, f.To))
+		}
+	}
+	if r.Mesh != nil {
+		for _, m := range [][][]float64{r.Mesh.Goodput, r.Mesh.LeastRTT, r.Mesh.Repeated} {
+			if len(m) != n || slices.ContainsFunc(m, func(row []float64) bool { return len(row) != n }) {
+				wrong = append(wrong, fmt.Errorf("its mesh is not of %d hosts", n))
+			}
+		}
+	}
+	if r.Sick != nil {
+		if r.Mesh == nil {
+			wrong = append(wrong, errors.New("something is sick of a mesh that is not there"))
+		}
+		for _, h := range r.Sick.Hosts {
+			wrong = append(wrong, known("what is sick", h.Host))
+		}
+		for _, l := range r.Sick.Links {
+			wrong = append(wrong, known("what is sick", l.From, l.To))
+		}
+	}
+	for _, c := range r.Causes {
+		wrong = append(wrong, known("a cause", c.From, c.To))
+	}
+	return errors.Join(wrong...)
 }
 
 // How long hosts may take.

@@ -30,6 +30,7 @@ const (
 	Tune     Kind = "tune"
 	Compare  Kind = "compare"
 	Sweep    Kind = "sweep"
+	Fleet    Kind = "fleet"
 	Watch    Kind = "watch"
 
 	NFSTest     Kind = "nfs-test"
@@ -38,7 +39,7 @@ const (
 )
 
 // Kinds are all of them; what the last one sees has no trend.
-var Kinds = []Kind{Test, Diagnose, Tune, Compare, Sweep, NFSTest, NFSDiagnose, NFSTune, Watch}
+var Kinds = []Kind{Test, Diagnose, Tune, Compare, Sweep, NFSTest, NFSDiagnose, NFSTune, Fleet, Watch}
 
 // Verb is the kind as it stands on the command line.
 func (k Kind) Verb() string { return strings.Replace(string(k), "-", " ", 1) }

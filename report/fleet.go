@@ -18,21 +18,49 @@ import (
 // Fleet writes what came of an experiment over many hosts.
 func Fleet(w io.Writer, r *fleet.Result) {
 	s := &fleetSheet{&sheet{w: w}, r}
-	switch {
-	case r.Mesh != nil:
+	if r.Mesh != nil {
 		s.mesh()
-		s.sick()
-	case r.Pattern == fleet.Rehearsal:
-		for i := range r.Rounds {
-			s.rehearsal(&r.Rounds[i])
-		}
-	default:
+	} else if r.Pattern != fleet.Rehearsal {
 		for i := range r.Rounds {
 			s.round(&r.Rounds[i])
 		}
 	}
-	s.failed()
-	s.started()
+	for _, row := range FleetRows(r) {
+		s.row(row.Label, row.Text)
+	}
+}
+
+// FleetRow is something that an experiment came to.
+type FleetRow struct{ Label, Text string }
+
+// FleetRows are what an experiment came to, in words: what is sick and why, what all came to together,
+// what failed, how far apart they started.
+func FleetRows(r *fleet.Result) []FleetRow {
+	t := &fleetWords{Result: r}
+	switch {
+	case r.Mesh != nil:
+		t.sick()
+	case r.Pattern == fleet.Rehearsal:
+		for i := range r.Rounds {
+			t.rehearsal(&r.Rounds[i])
+		}
+	default:
+		for i := range r.Rounds {
+			t.together(&r.Rounds[i])
+		}
+	}
+	t.failed()
+	t.started()
+	return t.rows
+}
+
+type fleetWords struct {
+	*fleet.Result
+	rows []FleetRow
+}
+
+func (s *fleetWords) row(label, text string) {
+	s.rows = append(s.rows, FleetRow{label, printable.Line(text)})
 }
 
 type fleetSheet struct {
@@ -40,23 +68,11 @@ type fleetSheet struct {
 	*fleet.Result
 }
 
-func (s *fleetSheet) host(i int) string {
-	if i < 0 || i >= len(s.Hosts) {
-		return "?"
-	}
-	return printable.Line(s.Hosts[i])
-}
-
-// flow names one; in a rehearsal it is a host by itself.
-func (s *fleetSheet) flow(f pattern.Flow) string {
-	if f.From == f.To {
-		return s.host(f.From)
-	}
-	return s.host(f.From) + " to " + s.host(f.To)
-}
+// host names one. What it is called came from elsewhere.
+func (s *fleetSheet) host(i int) string { return printable.Line(s.Host(i)) }
 
 // rehearsal says how many started.
-func (s *fleetSheet) rehearsal(r *fleet.Round) {
+func (s *fleetWords) rehearsal(r *fleet.Round) {
 	started := 0
 	for _, f := range r.Flows {
 		if f.Error == "" {
@@ -66,17 +82,29 @@ func (s *fleetSheet) rehearsal(r *fleet.Round) {
 	s.row("hosts", fmt.Sprintf("%d of %d started, and sent nothing", started, len(r.Flows)))
 }
 
+// together says what the flows of a round came to.
+func (s *fleetWords) together(r *fleet.Round) {
+	t := r.Together
+	if t == nil {
+		return
+	}
+	s.row("together", fmt.Sprintf("%v in the %.3g s in which all were active; fairness %.2f (1: all get the same)", unit.Rate(t.Goodput), t.Seconds, t.Fairness))
+	if len(r.Flows) > 1 {
+		s.row("done", fmt.Sprintf("the first after %.3g s, the last after %.3g s", t.FirstDone, t.LastDone))
+	}
+}
+
 // round is flows that ran at the same time, each with its share.
 func (s *fleetSheet) round(r *fleet.Round) {
 	width := 0
 	for _, f := range r.Flows {
-		width = max(width, len(s.host(f.From)+" to "+s.host(f.To)))
+		width = max(width, len(printable.Line(s.Flow(f.From, f.To))))
 	}
 	for _, f := range r.Flows {
 		if f.Error != "" {
 			continue
 		}
-		text := fmt.Sprintf("%-*s  %12v  %5s", width, s.host(f.From)+" to "+s.host(f.To), unit.Rate(f.Goodput), unit.Percent(f.Share))
+		text := fmt.Sprintf("%-*s  %12v  %5s", width, printable.Line(s.Flow(f.From, f.To)), unit.Rate(f.Goodput), unit.Percent(f.Share))
 		if f.LoadedRTT > 0 {
 			text += fmt.Sprintf("  RTT %.3g ms", f.LoadedRTT)
 		}
@@ -84,12 +112,6 @@ func (s *fleetSheet) round(r *fleet.Round) {
 			text += fmt.Sprintf("  %s sent again", unit.Percent(f.Repeated))
 		}
 		s.line("flow", text)
-	}
-	if t := r.Together; t != nil {
-		s.row("together", fmt.Sprintf("%v in the %.3g s in which all were active; fairness %.2f (1: all get the same)", unit.Rate(t.Goodput), t.Seconds, t.Fairness))
-		if len(r.Flows) > 1 {
-			s.row("done", fmt.Sprintf("the first after %.3g s, the last after %.3g s", t.FirstDone, t.LastDone))
-		}
 	}
 }
 
@@ -132,7 +154,7 @@ func (s *fleetSheet) mesh() {
 }
 
 // sick says which hosts and links are not like the others.
-func (s *fleetSheet) sick() {
+func (s *fleetWords) sick() {
 	switch {
 	case s.Sick == nil:
 		return
@@ -141,7 +163,7 @@ func (s *fleetSheet) sick() {
 	}
 	for _, h := range s.Sick.Hosts {
 		s.row("sick", fmt.Sprintf("host %s %s less than the others, whoever is at the other end: %v, usual are %v%s",
-			s.host(h.Host), h.Ways, unit.Rate(h.Median), unit.Rate(h.Usual), s.repeatedOf(h.Host)))
+			s.Host(h.Host), h.Ways, unit.Rate(h.Median), unit.Rate(h.Usual), s.repeatedOf(h.Host)))
 		s.why(func(f pattern.Flow) bool { return f.From == h.Host || f.To == h.Host })
 	}
 	for _, l := range s.Sick.Links {
@@ -149,24 +171,24 @@ func (s *fleetSheet) sick() {
 		if share := s.Mesh.Repeated[l.From][l.To]; share > 0 {
 			again = fmt.Sprintf("; %s of the bytes were sent again", unit.Percent(share))
 		}
-		s.row("sick", fmt.Sprintf("the way from %s to %s: %v, and %v with others%s", s.host(l.From), s.host(l.To), unit.Rate(l.Goodput), unit.Rate(l.Usual), again))
+		s.row("sick", fmt.Sprintf("the way from %s to %s: %v, and %v with others%s", s.Host(l.From), s.Host(l.To), unit.Rate(l.Goodput), unit.Rate(l.Usual), again))
 		s.why(func(f pattern.Flow) bool { return f == l.Flow })
 	}
 }
 
 // why says what a diagnosis found of something sick.
-func (s *fleetSheet) why(of func(pattern.Flow) bool) {
+func (s *fleetWords) why(of func(pattern.Flow) bool) {
 	for i := range s.Causes {
 		c := &s.Causes[i]
 		if of(c.Flow) {
-			s.row("why", fmt.Sprintf("%s: %s", s.flow(c.Flow), printable.Line(c.String())))
+			s.row("why", fmt.Sprintf("%s: %s", s.Flow(c.From, c.To), c.String()))
 			return
 		}
 	}
 }
 
 // repeatedOf says how much was sent again to and from a host, by the median of its flows.
-func (s *fleetSheet) repeatedOf(host int) string {
+func (s *fleetWords) repeatedOf(host int) string {
 	middle := func(of func(other int) float64) float64 {
 		var all []float64
 		for other := range s.Hosts {
@@ -185,12 +207,12 @@ func (s *fleetSheet) repeatedOf(host int) string {
 }
 
 // failed names flows that came to nothing: each reason once.
-func (s *fleetSheet) failed() {
+func (s *fleetWords) failed() {
 	flows := map[string][]string{}
 	for _, round := range s.Rounds {
 		for _, f := range round.Flows {
 			if f.Error != "" {
-				flows[f.Error] = append(flows[f.Error], s.flow(pattern.Flow{From: f.From, To: f.To}))
+				flows[f.Error] = append(flows[f.Error], s.Flow(f.From, f.To))
 			}
 		}
 	}
@@ -207,7 +229,7 @@ func (s *fleetSheet) failed() {
 }
 
 // started says how far apart the flows of a round began, at the worst.
-func (s *fleetSheet) started() {
+func (s *fleetWords) started() {
 	var worst *fleet.Skew
 	for i := range s.Rounds {
 		if k := s.Rounds[i].Skew; k != nil && (worst == nil || k.P99 > worst.P99) {

@@ -25,7 +25,7 @@ type (
 	}
 	runQuery struct {
 		Host     string    `query:"host" maxLength:"300" doc:"that sent or received"`
-		Kind     string    `query:"kind" enum:"test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,watch" doc:"verb"`
+		Kind     string    `query:"kind" enum:"test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,fleet,watch" doc:"verb"`
 		Tag      string    `query:"tag" maxLength:"300"`
 		Scenario string    `query:"scenario" maxLength:"300" doc:"of the lab"`
 		Since    time.Time `query:"since" doc:"started then or later"`
@@ -39,7 +39,7 @@ type (
 	trendQuery struct {
 		From     string    `query:"from" required:"true" maxLength:"300"`
 		To       string    `query:"to" required:"true" maxLength:"300"`
-		Kind     string    `query:"kind" enum:"test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune" default:"test"`
+		Kind     string    `query:"kind" enum:"test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,fleet" default:"test"`
 		Scenario string    `query:"scenario" maxLength:"300"`
 		Since    time.Time `query:"since"`
 	}

@@ -87,6 +87,7 @@ func hangUp(members []fleet.Member) {
 
 type fleetRunCmd struct {
 	fleetFlags
+	recordFlags
 	Lab      string        `placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
 	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), or all (each to each other at once) (${default})."`
 	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
@@ -111,7 +112,10 @@ func (c *fleetRunCmd) Run(app *app) error {
 	if err := (&job.Order{Schema: job.Schema, Kind: job.Transfer, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
 		return usageError("%w", err)
 	}
-	return c.experiment(app, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
+	if err := c.checkTags(); err != nil {
+		return err
+	}
+	return c.experiment(app, &c.recordFlags, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
 		e = fleet.Experiment{Pattern: p, Centre: len(members) - 1, Spec: spec}
 		if c.At != "" {
 			if e.Centre, err = placeOf("--at", c.At, members, func(m fleet.Member) string { return m.Name }); err != nil {
@@ -126,7 +130,7 @@ func (c *fleetRunCmd) Run(app *app) error {
 }
 
 // experiment runs what is made of the hosts that are there, and shows what came of it.
-func (f *fleetFlags) experiment(app *app, asJSON bool, of func([]fleet.Member) (fleet.Experiment, error)) error {
+func (f *fleetFlags) experiment(app *app, keep *recordFlags, asJSON bool, of func([]fleet.Member) (fleet.Experiment, error)) error {
 	watch := report.NewMonitor(app.stderr, asJSON && !isTerminal(app.stderr))
 	defer watch.End()
 	members, letGo, err := f.called(app, watch)
@@ -140,8 +144,10 @@ func (f *fleetFlags) experiment(app *app, asJSON bool, of func([]fleet.Member) (
 	if err != nil {
 		return err
 	}
-	result, err := fleet.Run(app.ctx, members, e, watch)
+	kept := keep.keep(app, record.Fleet, bulk.Forward, peer.Hello{})
+	result, err := fleet.Run(app.ctx, members, e, kept.watching(watch))
 	watch.End()
+	kept.end(fleetOutcome(result), result, err)
 	if err != nil && (result == nil || len(result.Rounds) == 0) {
 		return err
 	}
@@ -153,13 +159,51 @@ func (f *fleetFlags) experiment(app *app, asJSON bool, of func([]fleet.Member) (
 	return err
 }
 
+// fleetOutcome is what the record lists of an experiment: between whom, and what they came to together or,
+// where each sent to each, what is usual.
+func fleetOutcome(r *fleet.Result) record.Outcome {
+	if r == nil {
+		return record.Outcome{}
+	}
+	all := unit.Count(len(r.Hosts), "host")
+	o := record.Outcome{From: all, To: "each other"}
+	if len(r.Rounds) > 0 && len(r.Rounds[0].Flows) > 0 {
+		first := r.Rounds[0].Flows[0]
+		switch r.Pattern {
+		case "incast":
+			o.From, o.To = unit.Count(len(r.Hosts)-1, "host"), r.Host(first.To)
+		case "fan-out":
+			o.From, o.To = r.Host(first.From), unit.Count(len(r.Hosts)-1, "host")
+		case fleet.Rehearsal:
+			o.To = "nobody"
+		}
+		if t := r.Rounds[len(r.Rounds)-1].Together; t != nil {
+			o.Goodput = unit.Rate(t.Goodput)
+		}
+	}
+	if r.Mesh != nil {
+		o.Goodput = unit.Rate(r.Mesh.Goodput.Usual())
+	}
+	for _, c := range r.Causes {
+		if c.Finding != nil {
+			o.Verdict = c.Cause
+			break
+		}
+	}
+	return o
+}
+
 type fleetRehearseCmd struct {
 	fleetFlags
+	recordFlags
 	JSON bool `short:"J" name:"json" help:"Write one JSON document."`
 }
 
 func (c *fleetRehearseCmd) Run(app *app) error {
-	return c.experiment(app, c.JSON, func([]fleet.Member) (fleet.Experiment, error) {
+	if err := c.checkTags(); err != nil {
+		return err
+	}
+	return c.experiment(app, &c.recordFlags, c.JSON, func([]fleet.Member) (fleet.Experiment, error) {
 		return fleet.Experiment{Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nil
 	})
 }
@@ -307,7 +351,9 @@ func (c *fleetRunCmd) inLab(app *app) error {
 		return errors.Join(err, l.Close())
 	}
 	command := l.Hosts()[0].Command(ctx, self, append(withoutLab(app.args), "--hosts", file)...)
-	command.Env = append(os.Environ(), record.Variable+"="+record.Nowhere)
+	place, relayed := relayRecord(app, s, l.Hosts()[0].Address())
+	defer relayed()
+	command.Env = append(os.Environ(), record.Variable+"="+place)
 	command.Stdin, command.Stdout, command.Stderr = app.stdin, app.stdout.Writer, app.stderr
 	if err = command.Start(); err == nil {
 		err = waitInterrupted(app.ctx, command)

@@ -43,6 +43,11 @@ type Host struct {
 	Outlier float64 `json:"outlier"`    // by how many MAD it is below
 }
 
+// Has says whether a flow is one of those in which the host is sick.
+func (h *Host) Has(from, to int) bool {
+	return from == h.Host && h.Ways != Receives || to == h.Host && h.Ways != Sends
+}
+
 // Link is a way between two hosts that carries less than both have with others.
 type Link struct {
 	pattern.Flow
@@ -128,6 +133,9 @@ func (m Matrix) medians() (out, in []float64) {
 	}
 	return out, in
 }
+
+// Usual is the median of all that was measured.
+func (m Matrix) Usual() float64 { return median(slices.Concat(m...)) }
 
 // median is that of what was measured.
 func median(values []float64) float64 {

@@ -8,6 +8,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/experiment"
+	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/nfs/climb"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/record"
@@ -27,6 +28,7 @@ type documents struct {
 	requests  *experiment.RequestsDocument
 	limits    *nfsDiagnosis
 	raised    *climb.Result
+	fleet     *fleet.Result
 	err       error // why it cannot be read; the rest of the run still can
 }
 
@@ -97,6 +99,12 @@ func read(run *record.Run) documents {
 	case record.NFSDiagnose:
 		if r := new(nfsDiagnosis); decode(r) && r.Evidence != nil {
 			d.limits = r
+		}
+	case record.Fleet:
+		if r := new(fleet.Result); decode(r) {
+			if d.err = r.Check(); d.err == nil {
+				d.fleet = r
+			}
 		}
 	case record.NFSTune:
 		if r := new(climb.Result); decode(r) {

@@ -72,6 +72,8 @@ func galleries(run *record.Run, columns int) []gallery {
 		whole.bars(callsFigure(docs.limits.Evidence))
 	case docs.raised != nil:
 		whole.rows(raisedFigure(docs.raised))
+	case docs.fleet != nil:
+		whole.fleet(docs.fleet)
 	}
 	whole.chart(latencyFigure(transfers), columns)
 	all := []gallery{whole}

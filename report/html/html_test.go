@@ -34,6 +34,7 @@ func realRuns(t testing.TB) map[string][]*record.Run {
 		"compare":   {testedRun(t, "-C cubic", "-C bbr")},
 		"sweep":     {sweptRun(t, "sweep-grid")},
 		"nfs-test":  {requestsRun(t, 4)}, "nfs-diagnosis": {limitsRun(t)}, "nfs-tuning": {raisedRun(t)}, "nfs-comparison": {requestsRun(t, 1), requestsRun(t, 4)},
+		"mesh": {meshRun(t)}, "incast": {incastRun(t)},
 		"comparison": {diagnosed(t, "california-uk"), diagnosed(t, "clean-wan")},
 	}
 }

@@ -33,6 +33,10 @@ func (r *redaction) learn(run *record.Run) {
 			r.remember(short)
 		}
 	}
+	if run.Kind == record.Fleet {
+		r.learnFleet(run, add)
+		return
+	}
 	add(run.From)
 	add(run.To)
 	for _, h := range run.Hosts {
@@ -60,6 +64,32 @@ func (r *redaction) learn(run *record.Run) {
 	}
 	for _, name := range typed(command) {
 		add(name)
+	}
+}
+
+// learnFleet takes the names that a run of many hosts has: in its list, and of the hub on its command
+// line. Whom it is between is a count of hosts.
+func (r *redaction) learnFleet(run *record.Run, add func(string)) {
+	var document struct {
+		Hosts []string `json:"hosts"`
+	}
+	_ = json.Unmarshal(run.Document, &document) // else there are no names
+	for _, name := range document.Hosts {
+		add(name)
+	}
+	for i, arg := range run.Command {
+		flag, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(run.Command) {
+			value = run.Command[i+1]
+		}
+		if flag != "--hub" && flag != "--nats" {
+			continue
+		}
+		for server := range strings.SplitSeq(value, ",") {
+			for _, name := range typed([]string{"", server}) {
+				add(name)
+			}
+		}
 	}
 }
 

@@ -100,6 +100,8 @@ func summarise(run *record.Run, l limits) *summary {
 		s.limits(docs.limits, l, clean)
 	case docs.raised != nil:
 		s.raised(docs.raised, l, clean)
+	case docs.fleet != nil:
+		s.fleet(docs.fleet, l, clean)
 	case docs.err != nil:
 		s.warn(clean(docs.err.Error()))
 	}
