@@ -132,6 +132,9 @@ func callEach(hosts []listedHost, call func(listedHost) (*peer.Client, error)) (
 				return
 			}
 			members[i] = fleet.Member{Name: h.name, Address: h.address, Host: client}
+			if overSSH(h.address) {
+				members[i].Address = client.Addr().String() // the others go there too
+			}
 			if !slices.Contains(client.Hello().Features, "jobs") {
 				failed[i] = fmt.Errorf("%s does no jobs for others: start it there with fullbore serve --allow-jobs", h.name)
 			}

@@ -39,7 +39,7 @@ type fleetCmd struct {
 
 // fleetFlags say which hosts.
 type fleetFlags struct {
-	Hosts string `placeholder:"FILE" help:"Hosts, one a line: NAME ADDRESS[:PORT] TOKEN. Each runs 'fullbore serve --allow-jobs', which prints the token."`
+	Hosts string `placeholder:"FILE" help:"Hosts, one a line: NAME ADDRESS[:PORT] TOKEN, where 'fullbore serve --allow-jobs' runs and printed the token, or NAME ssh://[USER@]HOST[:PORT], where it is started for this command."`
 	brokerFlags
 	Token string   `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"With --hub: what it printed for experiments. On the hub's own host it is not needed."`
 	Only  []string `placeholder:"NAME,..." help:"These of the hosts only."`
@@ -59,7 +59,12 @@ func (f *fleetFlags) called(app *app, watch report.Monitor) (members []fleet.Mem
 			return nil, nil, err
 		}
 		watch.Phase("call " + unit.Count(len(listed), "host"))
-		members, err = callEach(listed, func(h listedHost) (*peer.Client, error) { return peer.Dial(app.ctx, h.address, h.token) })
+		members, err = callEach(listed, func(h listedHost) (*peer.Client, error) {
+			if overSSH(h.address) {
+				return app.dialOver(h.address)
+			}
+			return peer.Dial(app.ctx, h.address, h.token)
+		})
 		return members, func() { hangUp(members) }, err
 	}
 	if f.Hub == "" && f.NATS == "" {
@@ -260,7 +265,7 @@ type listedHost struct {
 // mostHosts is how many a file may list.
 const mostHosts = 1000
 
-// readHosts reads NAME ADDRESS[:PORT] TOKEN from each line of a file. What follows a # is not read.
+// readHosts reads NAME ADDRESS[:PORT] TOKEN, or NAME ssh://HOST, from each line of a file. What follows a # is not read.
 func readHosts(file string) (hosts []listedHost, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -277,14 +282,19 @@ func readHosts(file string) (hosts []listedHost, err error) {
 		bad := func(format string, args ...any) error {
 			return usageError("%s:%d: %w", file, number, fmt.Errorf(format, args...))
 		}
-		if len(fields) != 3 {
-			return nil, bad("a line has NAME ADDRESS[:PORT] TOKEN, not %d words", len(fields))
+		h := listedHost{name: fields[0]}
+		switch {
+		case len(fields) == 2 && overSSH(fields[1]):
+			h.address = fields[1]
+		case len(fields) != 3:
+			return nil, bad("a line has NAME ADDRESS[:PORT] TOKEN or NAME ssh://[USER@]HOST, not %d words", len(fields))
+		default:
+			host, port, err := hostport.Parse(fields[1], peer.DefaultPort)
+			if err != nil {
+				return nil, bad("%w", err)
+			}
+			h.address, h.token = net.JoinHostPort(host, strconv.Itoa(int(port))), fields[2]
 		}
-		host, port, err := hostport.Parse(fields[1], peer.DefaultPort)
-		if err != nil {
-			return nil, bad("%w", err)
-		}
-		h := listedHost{name: fields[0], address: net.JoinHostPort(host, strconv.Itoa(int(port))), token: fields[2]}
 		if slices.ContainsFunc(hosts, func(other listedHost) bool { return other.name == h.name }) {
 			return nil, bad("there is a host %s already", h.name)
 		}

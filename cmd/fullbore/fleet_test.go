@@ -16,7 +16,7 @@ func TestHostsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hosts")
 	for text, want := range map[string]string{
 		"a 198.18.0.1 token\n\n# b is away\nc [fd00::3]:5301 other # the last\n": "",
-		"a 198.18.0.1\n":             "hosts:1: a line has NAME ADDRESS[:PORT] TOKEN, not 2 words",
+		"a 198.18.0.1\n":             "hosts:1: a line has NAME ADDRESS[:PORT] TOKEN or NAME ssh://[USER@]HOST, not 2 words",
 		"a b t\na c t\n":             "hosts:2: there is a host a already",
 		"a b:0 t\n":                  `hosts:1: "b:0": "0" is not a port`,
 		strings.Repeat("x", 100_000): "token too long",

@@ -20,8 +20,8 @@ const asMain = "FULLBORE_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
 	lab.AgentMain()
-	// A watchdog is started without its owner's environment.
-	if !sandbox.Entering() && os.Getenv(asMain) != "" || len(os.Args) > 1 && os.Args[1] == "watchdog" {
+	// A watchdog is started without its owner's environment, and so is what was sent over ssh.
+	if !sandbox.Entering() && os.Getenv(asMain) != "" || len(os.Args) > 1 && os.Args[1] == "watchdog" || filepath.Base(os.Args[0]) == "fullbore" {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	// Tests keep no runs, but for those of what is kept.

@@ -54,6 +54,8 @@ type app struct {
 	stdin  io.Reader
 	stdout *checkedWriter // its Writer is for processes that write there themselves
 	stderr io.Writer
+
+	remotes remotes
 }
 
 // Exit codes, the same for every verb (docs/json.md).
@@ -132,7 +134,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return conclude(stderr, misused(err))
 	}
 	out := &checkedWriter{Writer: stdout}
-	err = parsed.Run(&app{ctx: ctx, args: args, stdin: stdin, stdout: out, stderr: stderr})
+	command := &app{ctx: ctx, args: args, stdin: stdin, stdout: out, stderr: stderr}
+	err = parsed.Run(command)
+	command.remotes.end()
 	if err == nil && out.err != nil { // a report that nobody has is none
 		err = fmt.Errorf("write output: %w", out.err)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -23,6 +25,7 @@ type serveCmd struct {
 	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
 	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too; those that change this host's tunables with --allow-changes only (docs/page.md)."`
 	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
+	Attached         bool     `hidden:"" help:"End when standard input does; take another port where this one is taken."`
 	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
@@ -33,9 +36,12 @@ type serveCmd struct {
 	Files  nfsFlags    `embed:""`
 }
 
+// serveSchema is the version of serveDocument.
+const serveSchema = "fullbore/serve/1"
+
 // serveDocument is what serve --json prints once it listens.
 type serveDocument struct {
-	Schema  string     `json:"schema"` // "fullbore/serve/1"
+	Schema  string     `json:"schema"` // serveSchema
 	Listen  string     `json:"listen"` // address:port, TCP and UDP
 	Token   string     `json:"token"`
 	Changes bool       `json:"changes"`           // allowed with the token
@@ -96,7 +102,18 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	listener, packets, err := peer.Listen(app.ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
+	ctx, end := context.WithCancel(app.ctx)
+	defer end()
+	if c.Attached {
+		go func() {
+			_, _ = io.Copy(io.Discard, app.stdin) // whoever holds the other end of it says nothing
+			end()
+		}()
+	}
+	listener, packets, err := peer.Listen(ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
+	if err != nil && c.Attached {
+		listener, packets, err = peer.Listen(ctx, net.JoinHostPort(c.Bind, "0"))
+	}
 	if err != nil {
 		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore serve --port PORT takes another port", code: exitFailed}
 	}
@@ -110,12 +127,12 @@ func (c *serveCmd) Run(app *app) error {
 	}
 	if files != nil {
 		go func() { // its end is the process's
-			if err := files.Serve(app.ctx, files.listener); err != nil {
+			if err := files.Serve(ctx, files.listener); err != nil {
 				log.Error("NFS is no longer served", "err", err) // all else still is
 			}
 		}()
 	}
-	return server.Serve(app.ctx, listener, packets)
+	return server.Serve(ctx, listener, packets)
 }
 
 // identity is the kept one, so that the token outlives a restart. A host where
@@ -141,7 +158,7 @@ func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges 
 func (c *serveCmd) announce(app *app, at net.Addr, token, page string, files *nfsServed) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: "fullbore/serve/1", Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page, NFS: files,
+			Schema: serveSchema, Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page, NFS: files,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"

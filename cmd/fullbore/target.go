@@ -24,7 +24,7 @@ type Target struct{ optionalTarget }
 
 // optionalTarget is one that need not be named.
 type optionalTarget struct {
-	Host  string `arg:"" optional:"" help:"Far end: host or host:port where 'fullbore serve' runs."`
+	Host  string `arg:"" optional:"" help:"Far end: host or host:port where 'fullbore serve' runs, or ssh://[USER@]HOST[:PORT], where it is started for this command."`
 	Lab   string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead (name or file; see 'fullbore lab list')."`
 	Token string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What the far end's 'serve' printed: allows to read its facts and change its tunables."`
 }
@@ -52,8 +52,11 @@ func connections(n int) error {
 
 // dial connects to the far end.
 func (f *optionalTarget) dial(app *app) (*peer.Client, error) {
+	if overSSH(f.Host) {
+		return app.dialOver(f.Host)
+	}
 	if scheme, _, ok := strings.Cut(f.Host, "://"); ok {
-		return nil, usageError("%s://: this takes a far end that runs 'fullbore serve'; 'fullbore test' also takes iperf3 and ndt7 servers", scheme)
+		return nil, usageError("%s://: this takes a far end that runs 'fullbore serve', or ssh://HOST; 'fullbore test' also takes iperf3 and ndt7 servers", scheme)
 	}
 	return peer.Dial(app.ctx, f.Host, f.Token)
 }
@@ -61,7 +64,7 @@ func (f *optionalTarget) dial(app *app) (*peer.Client, error) {
 // Endpoint is the far end of test and compare, which speak other protocols too,
 // and take it as iperf3 does.
 type Endpoint struct {
-	Host    string `arg:"" optional:"" help:"Far end: HOST or HOST:PORT where 'fullbore serve' runs, iperf3://HOST, ndt7://HOST or ndt7s://HOST."`
+	Host    string `arg:"" optional:"" help:"Far end: HOST or HOST:PORT where 'fullbore serve' runs, ssh://[USER@]HOST[:PORT], where it is started for this command, iperf3://HOST, ndt7://HOST or ndt7s://HOST."`
 	Client  string `short:"c" placeholder:"HOST" help:"The same as HOST."`
 	Port    uint16 `short:"p" placeholder:"PORT" help:"The far end's port (5201)."`
 	V4      bool   `short:"4" name:"version4" xor:"version" help:"Use IPv4 only."`
@@ -93,6 +96,7 @@ const (
 	iperf3Protocol   protocol = "iperf3"
 	ndt7Protocol     protocol = "ndt7"  // over plain HTTP
 	ndt7sProtocol    protocol = "ndt7s" // over TLS
+	sshProtocol      protocol = "ssh"   // fullbore's own, started there
 )
 
 // parse takes the far end apart: what it speaks, and host, host:port or
@@ -111,8 +115,14 @@ func (e *Endpoint) parse() (protocol, string, error) {
 			return p, "", usageError("--port: write the port behind the host: %s://HOST:%d", p, e.Port)
 		}
 		return p, address, nil
-	case "ssh":
-		return p, "", usageError("ssh:// is not supported by this version: run 'fullbore serve' on the far end, and name it here without ssh://")
+	case sshProtocol:
+		if e.Port != 0 {
+			return p, "", usageError("--port: write ssh's port behind the host: ssh://HOST:%d", e.Port)
+		}
+		if e.V4 || e.V6 {
+			return p, "", usageError("-4 and -6 are not for ssh://: data goes where ssh reaches the host")
+		}
+		return p, e.Host, nil
 	default:
 		return p, "", usageError("far end %q: %s:// is no protocol known here; use HOST, iperf3://HOST, ndt7://HOST or ndt7s://HOST", e.Host, scheme)
 	}

@@ -34,6 +34,9 @@ func (e *Endpoint) open(app *app, flags *transferFlags, spec bulk.Spec) (farEnd,
 	if err != nil {
 		return nil, err
 	}
+	if kind == sshProtocol && flags.speaksIperf3() != "" {
+		return nil, usageError("%s is for far ends that serve iperf3: start fullbore serve or iperf3 there, and name it without ssh://", flags.speaksIperf3())
+	}
 	if kind == fullboreProtocol && flags.speaksIperf3() != "" {
 		kind = iperf3Protocol // on the same port
 	}
@@ -51,7 +54,11 @@ func (e *Endpoint) open(app *app, flags *transferFlags, spec bulk.Spec) (farEnd,
 	}
 	ctx, stop := e.patience(app.ctx)
 	defer stop()
-	client, err := peer.Dial(ctx, address, e.Token)
+	dial := func() (*peer.Client, error) { return peer.Dial(ctx, address, e.Token) }
+	if kind == sshProtocol {
+		dial = func() (*peer.Client, error) { return app.dialOver(address) }
+	}
+	client, err := dial()
 	switch {
 	case err != nil && ctx.Err() != nil && app.ctx.Err() == nil:
 		return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/internal/sandbox"
+	"github.com/fullbore/fullbore/internal/sshd"
+	"github.com/fullbore/fullbore/remote"
+)
+
+// nothingLeft checks that a user's far end is gone, with the folder that it was in.
+func nothingLeft(t *testing.T, s *sshd.Server, users ...string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var left []string
+		for _, user := range users {
+			found, _ := filepath.Glob(filepath.Join(s.In(user), "fullbore.*"))
+			left = append(left, found...)
+		}
+		if len(left) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Errorf("%v are left", left)
+			return
+		}
+	}
+	if out, err := exec.Command("pgrep", "-f", "serve --attached").Output(); err == nil {
+		t.Errorf("still running: %s", out)
+	}
+}
+
+// TestSSH: a far end that is named ssh://… is started for the command, and is gone after it, for verbs
+// of every kind; nobody but the user needs to be told a token.
+func TestSSH(t *testing.T) {
+	if !sandbox.Run(t) {
+		return
+	}
+	s := sshd.Start(t, remote.Variable)
+	out, stderr, code := fullbore(t, "test", "ssh://bash@near", "-t", "1", "-b", "20M", "--json")
+	var r struct {
+		End struct {
+			Received struct {
+				Goodput float64 `json:"bits_per_second"`
+			} `json:"sum_received"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone || r.End.Received.Goodput < 10e6 {
+		t.Errorf("exit code %d, %v: %s%s", code, err, out, stderr)
+	}
+	if !strings.Contains(stderr, ".. call bash@near by ssh") || !strings.Contains(stderr, " to near: ") {
+		t.Errorf("what it does is not said: %s", stderr)
+	}
+	nothingLeft(t, s, "bash")
+
+	hosts := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(hosts, []byte("one ssh://tcsh@near\ntwo ssh://fish@behind\nthree ssh://dash@near\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code = fullbore(t, "fleet", "run", "--hosts", hosts, "--pattern", "incast", "--at", "two", "-t", "500ms", "-O", "0s", "--json")
+	var of fleet.Result
+	if err := json.Unmarshal([]byte(out), &of); err != nil || code != exitDone || len(of.Rounds) != 1 || of.Rounds[0].Together == nil {
+		t.Errorf("exit code %d, %v: %s%s", code, err, out, stderr)
+	}
+	nothingLeft(t, s, "tcsh", "fish", "dash")
+}
+
+// TestSSHFails: what is wrong with the target, and a data port that is closed while ssh's is open, is said
+// with what to do.
+func TestSSHFails(t *testing.T) {
+	if !sandbox.Run(t) {
+		return
+	}
+	s := sshd.Start(t, remote.Variable)
+	for want, args := range map[string][]string{
+		"a password does not belong on a command line":  {"diagnose", "ssh://bash:secret@near"},
+		"write ssh's port behind the host":              {"test", "ssh://bash@near", "-p", "5201"},
+		"data goes where ssh reaches the host":          {"test", "ssh://bash@near", "-4"},
+		"ssh does not get there: bash@127.0.0.9: ssh: ": {"diagnose", "ssh://bash@127.0.0.9"},
+	} {
+		if _, stderr, code := fullbore(t, args...); code == exitDone || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+	}
+	s.Run("ip", "rule", "add", "pref", "10", "table", "local")
+	s.Run("ip", "rule", "del", "pref", "0")
+	s.Run("ip", "rule", "add", "pref", "5", "ipproto", "6", "dport", "5201", "unreachable")
+	_, stderr, code := fullbore(t, "diagnose", "ssh://bash@near")
+	if code != exitFailed || !strings.Contains(stderr, "ssh gets to near, and data does not") || !strings.Contains(stderr, "ufw allow 5201") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	nothingLeft(t, s, "bash")
+}
