@@ -68,6 +68,9 @@ func (s System) String() string { return s.OS + "/" + s.Arch }
 type Options struct {
 	Program func(System) (file string, err error) // for such a system
 	Args    []string                              // of the program; no secrets, as other users of that host see them
+	Env     []string                              // NAME=VALUE, the same
+	Secret  [2]string                             // a name and a value of its environment that nobody else sees; "": none
+	Stderr  io.Writer                             // gets what the program, and ssh, write there; nil: only the last line is kept, for errors
 	Watch   func(text string)                     // told what is under way; may be nil
 }
 
@@ -91,7 +94,7 @@ func Start(ctx context.Context, t Target, o Options) (r *Remote, err error) {
 		watch = func(string) {}
 	}
 	watch("call " + t.Destination + " by ssh")
-	s, err := open(t)
+	s, err := open(t, o.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +119,47 @@ func Start(ctx context.Context, t Target, o Options) (r *Remote, err error) {
 		return r, err
 	}
 	watch("start it on " + t.Host())
-	return r, r.shell.say(runScript(o.Args))
+	if err := r.shell.say(runScript(o.Args, o.Env, o.Secret[0])); err != nil {
+		return r, err
+	}
+	if o.Secret[0] != "" {
+		if _, err := r.shell.marked(ctx, "secret", answerWithin); err != nil {
+			return r, err
+		}
+		if err := r.shell.say(o.Secret[1] + "\n"); err != nil {
+			return r, err
+		}
+	}
+	_, err = r.shell.marked(ctx, "started", answerWithin)
+	return r, err
 }
 
 // Line is the next line that the program writes to its standard output.
 func (r *Remote) Line(ctx context.Context) (string, error) { return r.shell.line(ctx, answerWithin) }
 
-// Stdout is what the program writes from now on. Line is not used any more then.
-func (r *Remote) Stdout() io.Reader { return r.shell.out }
+// Copy passes on what the program writes to its standard output, to its end, and gives its exit code. When
+// the context ends, the program is asked to, and what it still writes is passed on too.
+func (r *Remote) Copy(ctx context.Context, to io.Writer) (code int, err error) {
+	asked := context.AfterFunc(ctx, func() { _ = r.shell.in.Close() })
+	defer asked()
+	held := "" // the last line: its end may be of the answer behind it
+	for {
+		line, err := r.shell.out.ReadString('\n')
+		if said, ok := strings.CutPrefix(line, r.shell.mark+" exit "); ok {
+			if held = strings.TrimSuffix(held, "\n"); held != "" {
+				_, _ = io.WriteString(to, held) // whoever reads it may be gone
+			}
+			_, err := fmt.Sscan(said, &code)
+			return code, err
+		}
+		_, _ = io.WriteString(to, held)
+		held = line
+		if err != nil {
+			_, _ = io.WriteString(to, held)
+			return 0, r.shell.gone()
+		}
+	}
+}
 
 // Close ends the program, as the end of its standard input does, and what it was sent in is removed there.
 func (r *Remote) Close() { r.shell.end() }

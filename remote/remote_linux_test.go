@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,11 @@ func TestMain(m *testing.M) {
 		case "version":
 			fmt.Println("a program")
 			os.Exit(0)
+		case "says": // with and without a last line's end, and its exit code
+			fmt.Fprintln(os.Stderr, "to stderr:", os.Getenv("OPEN"), os.Getenv("SECRET"))
+			fmt.Print(strings.Join(os.Args[3:], "\n"))
+			code, _ := strconv.Atoi(os.Args[2])
+			os.Exit(code)
 		case "serve":
 			self, _ := os.Executable()
 			fmt.Printf("%s %q\n", self, os.Args[2:])
@@ -160,6 +166,30 @@ func TestJumpHost(t *testing.T) {
 	}
 	r.Close()
 	gone(t, folder)
+}
+
+// TestCopy: what a program writes comes here as it is, with its exit code; it has its settings, and a
+// secret that is not in the list of processes.
+func TestCopy(t *testing.T) {
+	if !sandbox.Run(t) {
+		return
+	}
+	sshd.Start(t, Variable)
+	for name := range sshd.Shells {
+		for _, says := range []string{"", "one", "one\n", "\n", "one\n\ntwo\n\n", "one\ntwo"} {
+			var errs strings.Builder
+			r, err := Start(t.Context(), Target{Destination: name + "@near"}, Options{
+				Program: self, Args: []string{"says", "3", says}, Env: []string{"OPEN=it's open"}, Secret: [2]string{"SECRET", "it's `not`"}, Stderr: &errs,
+			})
+			must(t, err)
+			var out strings.Builder
+			code, err := r.Copy(t.Context(), &out)
+			r.Close()
+			if err != nil || code != 3 || out.String() != says || !strings.Contains(errs.String(), "to stderr: it's open it's `not`") {
+				t.Errorf("%s: %q came as %q, exit code %d, %v; %s", name, says, out.String(), code, err, errs.String())
+			}
+		}
+	}
 }
 
 // TestItEndsWithUs: when this end is killed the program ends and is removed, as when ssh is.

@@ -63,9 +63,15 @@ func TestSystemOf(t *testing.T) {
 	}
 }
 
-// TestQuoted: arguments reach the program as they are, whatever is in them.
+// TestQuoted: arguments and settings reach the program as they are, whatever is in them; a secret is in
+// neither.
 func TestQuoted(t *testing.T) {
-	if got, want := runScript([]string{"serve", "it's $HOME `x`"}), `say started; "$w/fullbore" 'serve' 'it'\''s $HOME `+"`x`"+`'; exit`+"\n"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	for want, got := range map[string]string{
+		`say started; "$w/fullbore" 'serve' 'it'\''s $HOME ` + "`x`" + `'; say exit $?; exit` + "\n":                 runScript([]string{"serve", "it's $HOME `x`"}, nil, ""),
+		`say secret; IFS= read -r TOKEN; export TOKEN; say started; A='b c' "$w/fullbore"; say exit $?; exit` + "\n": runScript(nil, []string{"A=b c"}, "TOKEN"),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -33,7 +33,7 @@ for d in "$XDG_RUNTIME_DIR" "$HOME/.cache" "$HOME" /tmp /var/tmp; do
 	rm -rf "$w"
 	w=
 done
-if [ -n "$w" ]; then trap 'cd /; rm -rf "$w"' EXIT; trap 'exit 1' HUP INT TERM; say folder "$w"; else say nowhere; fi
+if [ -n "$w" ]; then trap 'cd /; rm -rf "$w"' EXIT; trap 'exit 1' HUP INT TERM PIPE; say folder "$w"; else say nowhere; fi
 `
 
 // sendScript takes so many bytes, packed, and says what came out of them. If they cannot be unpacked, as on
@@ -52,11 +52,24 @@ if v=$("$w/fullbore" version 2>&1 </dev/null); then say runs; else say fails "$v
 `, size)
 }
 
-// runScript runs it. When it ends, so does the shell, which removes it.
-func runScript(args []string) string {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+// runScript runs it, with what the environment is to have. A secret, which no other user of that host may
+// see in the list of processes, is read from the line that comes after the shell has asked for it. When the
+// program ends it says how, and so does the shell, which removes it.
+func runScript(args, environment []string, secret string) string {
+	words := ""
+	for _, set := range environment {
+		name, value, _ := strings.Cut(set, "=")
+		words += name + "=" + quote(value) + " "
 	}
-	return `say started; "$w/fullbore" ` + strings.Join(quoted, " ") + "; exit\n"
+	words += `"$w/fullbore"`
+	for _, arg := range args {
+		words += " " + quote(arg)
+	}
+	before := ""
+	if secret != "" {
+		before = fmt.Sprintf("say secret; IFS= read -r %[1]s; export %[1]s; ", secret)
+	}
+	return before + "say started; " + words + "; say exit $?; exit\n"
 }
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -38,7 +38,7 @@ type shell struct {
 const mostNoise = 10_000
 
 // open calls the host. That it is there shows with the first answer.
-func open(t Target) (*shell, error) {
+func open(t Target, stderr io.Writer) (*shell, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails since Go 1.24
 	s := &shell{target: t, mark: "fullbore-" + hex.EncodeToString(random[:]), lines: make(chan string), asked: make(chan struct{})}
@@ -56,6 +56,9 @@ func open(t Target) (*shell, error) {
 	}
 	s.command = steady(args)
 	s.command.Stderr = &s.said
+	if stderr != nil {
+		s.command.Stderr = io.MultiWriter(&s.said, stderr)
+	}
 	s.command.WaitDelay = time.Second // a connection that others share (ControlPersist) keeps standard error open
 	in, err := s.command.StdinPipe()
 	if err != nil {
@@ -74,7 +77,7 @@ func open(t Target) (*shell, error) {
 }
 
 // read gives lines to those who ask for them, one at a time: what comes after the last one that was asked
-// for is left to [Remote.Stdout]. Once nobody will ask it reads all that is left, or ssh may wait for that.
+// for is left to [Remote.Copy]. Once nobody will ask it reads all that is left, or ssh may wait for that.
 func (s *shell) read() {
 	defer close(s.lines)
 	for range s.asked {

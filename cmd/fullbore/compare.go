@@ -61,6 +61,9 @@ func (c *compareCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
+	if c.From != "" {
+		return c.fromFlag.run(app, c.Host, c.Token)
+	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}

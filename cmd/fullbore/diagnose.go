@@ -21,6 +21,7 @@ import (
 
 type diagnoseCmd struct {
 	optionalTarget
+	fromFlag
 	recordFlags
 	Direction string        `enum:"forward,reverse" default:"forward" help:"Which way data flows: forward (this host sends) or reverse."`
 	Parallel  int           `short:"P" default:"1" help:"TCP connections of the transfer."`
@@ -40,10 +41,10 @@ func (c *diagnoseCmd) AfterApply() error {
 	case c.Replay == "" && c.Budget < 0:
 		return fmt.Errorf("--budget %v: must not be negative", c.Budget)
 	case c.Replay == "":
-		return errors.Join(oneTarget(c.Host, c.Lab), connections(c.Parallel), c.checkTags())
+		return errors.Join(oneTarget(c.Host, c.Lab), c.checkFrom(c.Lab), connections(c.Parallel), c.checkTags())
 	case c.Budget != 0 || c.Quick:
 		return errors.New("--replay diagnoses what was measured: --budget and --quick are for measuring")
-	case c.Host != "" || c.Lab != "":
+	case c.Host != "" || c.Lab != "" || c.From != "":
 		return errors.New("--replay diagnoses a file: name no far end and no scenario beside it")
 	case c.Evidence != "":
 		return errors.New("--replay and --evidence were given: what would be written is there already")
@@ -66,6 +67,9 @@ func (c *diagnoseCmd) Run(app *app) error {
 		if err := examine.Writable(c.Evidence); err != nil {
 			return usageError("%w", err)
 		}
+	}
+	if c.From != "" {
+		return c.fromFlag.run(app, c.Host, c.Token)
 	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/remote"
+	"github.com/fullbore/fullbore/web/task"
 )
 
 // remotes are the far ends that a command has started over ssh, each once. They end with it.
@@ -88,7 +89,8 @@ func (s *started) run(a *app, target string) error {
 	s.host = to.Host()
 	s.remote, err = remote.Start(a.ctx, to, remote.Options{
 		Program: remote.Beside(remote.System{OS: runtime.GOOS, Arch: runtime.GOARCH}, "fullbore-agent", "fullbore"),
-		Args:    []string{"serve", "--attached", "--json", "--ephemeral", "--allow-link-changes", "--allow-jobs"},
+		Args:    []string{"serve", "--any-port", "--json", "--ephemeral", "--allow-link-changes", "--allow-jobs"},
+		Env:     []string{task.EndsWithStdin + "=1"},
 		Watch:   func(text string) { _, _ = fmt.Fprintln(a.stderr, "..", text) },
 	})
 	if err != nil {

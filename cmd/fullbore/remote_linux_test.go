@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -32,7 +33,7 @@ func nothingLeft(t *testing.T, s *sshd.Server, users ...string) {
 			return
 		}
 	}
-	if out, err := exec.Command("pgrep", "-f", "serve --attached").Output(); err == nil {
+	if out, err := exec.Command("pgrep", "-f", "serve --any-port").Output(); err == nil {
 		t.Errorf("still running: %s", out)
 	}
 }
@@ -70,6 +71,88 @@ func TestSSH(t *testing.T) {
 		t.Errorf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
 	nothingLeft(t, s, "tcsh", "fish", "dash")
+}
+
+// TestFrom: both ends are elsewhere, and the command runs on one of them: what it prints and its exit code
+// come here, the token of the other end is in nobody's list of processes, and nothing is left on either.
+func TestFrom(t *testing.T) {
+	if !sandbox.Run(t) {
+		return
+	}
+	s := sshd.Start(t, remote.Variable)
+	out, stderr, code := fullbore(t, "test", "--from", "ssh://bash@near", "ssh://tcsh@behind", "-t", "1", "-b", "20M", "--json")
+	var r struct {
+		Start struct {
+			To struct{ Host string } `json:"connecting_to"`
+		} `json:"start"`
+		End struct {
+			Received struct {
+				Goodput float64 `json:"bits_per_second"`
+			} `json:"sum_received"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone || r.Start.To.Host != "127.0.0.2" || r.End.Received.Goodput < 10e6 {
+		t.Errorf("exit code %d, %v: %s%s", code, err, out, stderr)
+	}
+	nothingLeft(t, s, "bash", "tcsh")
+	if out, stderr, code = fullbore(t, "diagnose", "--from=ssh://fish@near", "127.0.0.9:1", "--quick"); code != exitFailed || !strings.Contains(stderr, "nothing listens on 127.0.0.9:1") {
+		t.Errorf("exit code %d: %s%s", code, out, stderr)
+	}
+	nothingLeft(t, s, "fish")
+	for want, args := range map[string][]string{
+		"--from near: use ssh://":          {"test", "--from", "near", "far"},
+		"--from and --lab were given":      {"tune", "--from", "ssh://near", "--lab", "clean-lan"},
+		"a password does not belong":       {"test", "--from", "ssh://a:b@near", "far"},
+		"name no far end and no scenario ": {"diagnose", "--from", "ssh://near", "--replay", "x"},
+	} {
+		if _, stderr, code := fullbore(t, args...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// TestSSHInterrupted: Ctrl-C, or kill, ends what runs on both hosts, and nothing is left there.
+func TestSSHInterrupted(t *testing.T) {
+	if !sandbox.Run(t) {
+		return
+	}
+	s := sshd.Start(t, remote.Variable)
+	for _, how := range []os.Signal{os.Interrupt, os.Kill} {
+		for _, args := range [][]string{{"test", "ssh://bash@near"}, {"test", "--from", "ssh://bash@near", "ssh://tcsh@behind"}} {
+			command := exec.Command("/proc/self/exe", append(args, "-t", "60", "-b", "1M")...)
+			command.Env = append(os.Environ(), asMain+"=1")
+			out, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var errs strings.Builder
+			command.Stderr = &errs
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has begun
+				t.Errorf("%v: %v: %s", args, err, errs.String())
+			}
+			_ = command.Process.Signal(how)
+			ended := make(chan struct{})
+			go func() { _ = command.Wait(); close(ended) }()
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Errorf("%v: it goes on after %v", args, how)
+				_ = command.Process.Kill()
+			}
+			nothingLeft(t, s, "bash", "tcsh")
+		}
+	}
+}
+
+// TestThere: a command line goes to another host as it is, without its secret and with the far end's address.
+func TestThere(t *testing.T) {
+	got := there([]string{"tune", "--token", "fb1-x", "--from=ssh://a", "ssh://b", "-P", "2", "--token=fb1-y", "--from", "ssh://c"}, "ssh://b", "198.18.0.2:5201")
+	if want := "tune 198.18.0.2:5201 -P 2"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
 }
 
 // TestSSHFails: what is wrong with the target, and a data port that is closed while ssh's is open, is said

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -25,7 +23,7 @@ type serveCmd struct {
 	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
 	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too; those that change this host's tunables with --allow-changes only (docs/page.md)."`
 	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
-	Attached         bool     `hidden:"" help:"End when standard input does; take another port where this one is taken."`
+	AnyPort          bool     `hidden:"" help:"Take another port where this one is taken."`
 	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
@@ -102,17 +100,9 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(app.ctx)
-	defer end()
-	if c.Attached {
-		go func() {
-			_, _ = io.Copy(io.Discard, app.stdin) // whoever holds the other end of it says nothing
-			end()
-		}()
-	}
-	listener, packets, err := peer.Listen(ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
-	if err != nil && c.Attached {
-		listener, packets, err = peer.Listen(ctx, net.JoinHostPort(c.Bind, "0"))
+	listener, packets, err := peer.Listen(app.ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
+	if err != nil && c.AnyPort {
+		listener, packets, err = peer.Listen(app.ctx, net.JoinHostPort(c.Bind, "0"))
 	}
 	if err != nil {
 		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore serve --port PORT takes another port", code: exitFailed}
@@ -127,12 +117,12 @@ func (c *serveCmd) Run(app *app) error {
 	}
 	if files != nil {
 		go func() { // its end is the process's
-			if err := files.Serve(ctx, files.listener); err != nil {
+			if err := files.Serve(app.ctx, files.listener); err != nil {
 				log.Error("NFS is no longer served", "err", err) // all else still is
 			}
 		}()
 	}
-	return server.Serve(ctx, listener, packets)
+	return server.Serve(app.ctx, listener, packets)
 }
 
 // identity is the kept one, so that the token outlives a restart. A host where

@@ -20,7 +20,10 @@ import (
 )
 
 // Target is the far end that most verbs need: a host, or a scenario's.
-type Target struct{ optionalTarget }
+type Target struct {
+	optionalTarget
+	fromFlag
+}
 
 // optionalTarget is one that need not be named.
 type optionalTarget struct {
@@ -30,7 +33,9 @@ type optionalTarget struct {
 }
 
 // AfterApply is called by kong once the command line is read.
-func (t *Target) AfterApply() error { return oneTarget(t.Host, t.Lab) }
+func (t *Target) AfterApply() error {
+	return errors.Join(oneTarget(t.Host, t.Lab), t.checkFrom(t.Lab))
+}
 
 func oneTarget(host, lab string) error {
 	switch {
@@ -73,6 +78,8 @@ type Endpoint struct {
 	Lab     string `placeholder:"SCENARIO" help:"Use the two hosts of a scenario instead (name or file; see 'fullbore lab list')."`
 	Token   string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What the far end's 'serve' printed: lifts its limits."`
 
+	fromFlag
+
 	Insecure bool `help:"With ndt7s://, do not check the far end's certificate: that of 'fullbore serve' is its own."`
 }
 
@@ -85,7 +92,7 @@ func (e *Endpoint) AfterApply() error {
 	if e.Connect < 0 {
 		return fmt.Errorf("--connect-timeout %d: must not be negative", e.Connect)
 	}
-	return oneTarget(e.Host, e.Lab)
+	return errors.Join(oneTarget(e.Host, e.Lab), e.checkFrom(e.Lab))
 }
 
 // protocol is what a far end speaks.

@@ -52,6 +52,9 @@ func (c *testCmd) Run(app *app) error {
 	if err := c.checkTags(); err != nil {
 		return err
 	}
+	if c.From != "" {
+		return c.fromFlag.run(app, c.Host, c.Token)
+	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/fullbore/fullbore/record"
 )
 
-// marker in the environment tells a process that a page started it, and holds the
-// other end of its stdin: when that closes, it is to end as with Ctrl-C.
-const marker = "FULLBORE_ENDS_WITH_STDIN"
+// EndsWithStdin is what tells a process, in its environment, that whoever started it, a page
+// or another host, holds the other end of its stdin: when that closes, it is to end as with Ctrl-C.
+const EndsWithStdin = "FULLBORE_ENDS_WITH_STDIN"
 
-// EndsWithPage makes the context of a process that a page started end when the page
-// does, however that happens: a page that was killed leaves no tune behind that goes on
+// EndsWithPage makes the context of a process that a page started, or somebody over ssh, end when
+// they do, however that happens: a page that was killed leaves no tune behind that goes on
 // unseen. For all other processes it changes nothing.
 func EndsWithPage(ctx context.Context) context.Context {
-	if os.Getenv(marker) == "" {
+	if os.Getenv(EndsWithStdin) == "" {
 		return ctx
 	}
-	_ = os.Unsetenv(marker) // those that it starts have another stdin
+	_ = os.Unsetenv(EndsWithStdin) // those that it starts have another stdin
 	ctx, end := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // nothing comes, but the end
@@ -51,7 +51,7 @@ func (t *Tasks) command(x *task, place string) (*exec.Cmd, error) {
 		// far end that somebody names.
 		return strings.HasPrefix(v, tokenVariable+"=") || strings.HasPrefix(v, record.Variable+"=")
 	})
-	command.Env = append(append(kept, t.o.Env...), record.Variable+"="+place, marker+"=1")
+	command.Env = append(append(kept, t.o.Env...), record.Variable+"="+place, EndsWithStdin+"=1")
 	if x.token != "" {
 		command.Env = append(command.Env, tokenVariable+"="+x.token)
 	}

@@ -59,7 +59,7 @@ func childMain(args []string) int {
 		say("fullbore: not allowed\n  hint: ask somebody")
 		return 3
 	case "tells":
-		say("args %s, token %s, marker %s", strings.Join(args, " "), os.Getenv("FULLBORE_TOKEN"), os.Getenv(marker))
+		say("args %s, token %s, EndsWithStdin %s", strings.Join(args, " "), os.Getenv("FULLBORE_TOKEN"), os.Getenv(EndsWithStdin))
 	}
 	return 0
 }

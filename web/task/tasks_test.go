@@ -271,7 +271,7 @@ func TestToken(t *testing.T) {
 	tasks := newTasks(t, Options{})
 	for token, want := range map[string]string{"very-secret": "very-secret", "": ""} {
 		x := ended(t, tasks, started(t, tasks, Request{Verb: Test, Host: "tells", Token: token}).ID)
-		if !slices.Equal(x.Lines, []string{strings.TrimSpace("args test tells, token " + want + ", marker")}) {
+		if !slices.Equal(x.Lines, []string{strings.TrimSpace("args test tells, token " + want + ", EndsWithStdin")}) {
 			t.Errorf("%q", x.Lines)
 		}
 		x.Lines = nil
