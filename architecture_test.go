@@ -65,7 +65,7 @@ func rooms(t *testing.T) map[string]int {
 	}
 	_, list, _ := strings.Cut(string(text), "```\n")
 	list, _, ok := strings.Cut(list, "```")
-	lines := regexp.MustCompile(`(?m)^([a-z0-9/]+) +\S`).FindAllStringSubmatch(list, -1)
+	lines := regexp.MustCompile(`(?m)^([a-z0-9/-]+) +\S`).FindAllStringSubmatch(list, -1)
 	if !ok || len(lines) == 0 {
 		t.Fatal("ARCHITECTURE.md has no list of rooms")
 	}

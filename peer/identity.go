@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -79,6 +80,23 @@ func NewIdentity() (*Identity, error) {
 		return nil, fmt.Errorf("make secret: %w", err)
 	}
 	return newIdentity(key, secret)
+}
+
+// OwnIdentity is the one kept in DefaultDir, so that the token outlives a restart, or a new one where it is
+// for one run only. A host where nothing can be kept is still a far end.
+func OwnIdentity(ephemeral bool, log *slog.Logger) (*Identity, error) {
+	if ephemeral {
+		return NewIdentity()
+	}
+	dir, err := DefaultDir()
+	if err == nil {
+		var kept *Identity
+		if kept, err = LoadIdentity(dir); err == nil {
+			return kept, nil
+		}
+	}
+	log.Warn("the token holds for this run only", "err", err)
+	return NewIdentity()
 }
 
 // LoadIdentity reads the identity kept in the directory, or makes one and keeps

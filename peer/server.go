@@ -120,6 +120,17 @@ func newServer(c Config, patience timing) (*Server, error) {
 // TokenString is the token of this far end.
 func (s *Server) TokenString() string { return s.identity.Token() }
 
+// ListeningSchema is the version of Listening.
+const ListeningSchema = "fullbore/serve/1"
+
+// Listening is what a far end's process tells programs once it listens.
+type Listening struct {
+	Schema  string `json:"schema"` // ListeningSchema
+	Listen  string `json:"listen"` // address:port, TCP and UDP
+	Token   string `json:"token"`
+	Changes bool   `json:"changes"` // allowed with the token
+}
+
 // Listen opens the TCP and the UDP side of one port, the latter so that flows can
 // have sockets of their own beside it; port 0 takes a free one.
 // Multipath TCP stays off: what is measured is one path, and its sockets know

@@ -5,74 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/fleet/bus"
-	"github.com/fullbore/fullbore/fleet/hub"
-	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/peer"
 )
 
-// brokerFlags name the NATS server that agents and experiments meet at.
-type brokerFlags struct {
-	Hub   string `placeholder:"HOST[:PORT]" help:"Host where 'fullbore hub' runs."`
-	NATS  string `name:"nats" placeholder:"URL,..." help:"Instead of a hub, servers of the organisation's own NATS cluster: nats://HOST:4222 or tls://HOST:4222."`
-	Creds string `placeholder:"FILE" help:"With --nats: the credentials file that its administrator made."`
-}
-
-// login is how to get into the server that was named. Without a token it is the hub of this very host, or
-// one where this host's key is known.
-func (b *brokerFlags) login(token, name string, log *slog.Logger) (l bus.Login, err error) {
-	l = bus.Login{Name: name, Log: log, Creds: b.Creds}
-	if b.NATS != "" {
-		l.URL = b.NATS
-		if _, err := os.Stat(b.Creds); b.Creds != "" && err != nil {
-			return l, usageError("--creds: %w", err)
-		}
-		return l, nil
-	}
-	host, port, err := hostport.Parse(b.Hub, hub.DefaultPort)
-	if err != nil {
-		return l, usageError("--hub %w", err)
-	}
-	at := net.JoinHostPort(host, strconv.Itoa(int(port)))
-	l.URL = "nats://" + at
-	if token == "" {
-		return l, usageError("--token: what 'fullbore hub' printed there")
-	}
-	if l.TLS, l.Token, err = peer.Pinned(at, token); err != nil {
-		return l, &hinted{err: err, hint: "copy all of what 'fullbore hub' printed for this", code: exitUsage}
-	}
-	return l, nil
-}
-
-// check says which of the two was forgotten.
-func (b *brokerFlags) check() error {
-	switch {
-	case b.Hub == "" && b.NATS == "":
-		return usageError("name the hub with --hub HOST, or NATS servers with --nats URL")
-	case b.Hub != "" && b.NATS != "":
-		return usageError("both --hub and --nats were given: use one")
-	case b.Creds != "" && b.NATS == "":
-		return usageError("--creds is for --nats: a hub has --token")
-	}
-	return nil
-}
+// brokerFlags are those of experiments.
+type brokerFlags struct{ agent.Broker }
 
 // ask connects as one who runs experiments. On the hub's own host that needs no token.
 func (b *brokerFlags) ask(ctx context.Context, token string) (*nats.Conn, error) {
 	if token == "" && b.Hub != "" {
 		token = ownHub()
 	}
-	l, err := b.login(token, "experiments", slog.New(slog.DiscardHandler))
+	l, err := b.Login(token, "experiments", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

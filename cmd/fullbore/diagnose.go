@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,10 +8,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/examine"
-	"github.com/fullbore/fullbore/fleet/job"
-	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
-	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
@@ -177,14 +173,4 @@ func newDiagnosisDocument(x *examine.Examination, err error) diagnosisDocument {
 		d.Error = err.Error()
 	}
 	return d
-}
-
-// diagnoseFor is what a fleet has this host say of its path to another one.
-func diagnoseFor(ctx context.Context, far *peer.Client) (*job.Finding, error) {
-	x, err := examine.Run(ctx, host.Collect, far, examine.Options{Direction: bulk.Forward, Streams: 1})
-	if err != nil {
-		return nil, err
-	}
-	v := &x.Diagnosis.Verdict
-	return &job.Finding{Cause: v.Cause, Confidence: v.Confidence, Says: v.Says, Action: v.Action, Goodput: float64(x.Evidence.Transfer.Goodput(bulk.Forward))}, nil
 }

@@ -70,7 +70,7 @@ func (f *fleetFlags) called(app *app, watch report.Monitor) (members []fleet.Mem
 	if f.Hub == "" && f.NATS == "" {
 		return nil, nil, usageError("name the hosts with --hosts FILE, a hub with --hub, or a scenario with --lab")
 	}
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return nil, nil, err
 	}
 	watch.Phase("ask who is there")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/fleet/hub"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/statedir"
@@ -66,4 +67,16 @@ To run experiments from another host (on this one no token is needed):
   fullbore fleet run --hub HOST:%d --token %s
 `, at, port, h.JoinToken(), port, h.Token())
 	return err
+}
+
+// agentCmd is one of the hosts that dial it.
+type agentCmd struct{ agent.Command }
+
+func (c *agentCmd) Run(app *app) error {
+	log := slog.New(slog.NewTextHandler(app.stderr, nil))
+	identity, err := peer.OwnIdentity(false, log)
+	if err != nil {
+		return err
+	}
+	return c.Command.Run(app.ctx, app.stdout, log, identity, agent.Diagnose)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/metrics"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/web"
 	"github.com/fullbore/fullbore/web/live"
@@ -55,7 +56,7 @@ func (c *pageCmd) Run(app *app) error {
 	options := web.AccessOptions{Open: at.IP.IsLoopback(), Names: names(c.Name)}
 	scheme := "http"
 	if !options.Open {
-		identity, err := (&serveCmd{}).identity(slog.New(slog.NewTextHandler(app.stderr, nil)))
+		identity, err := peer.OwnIdentity(false, slog.New(slog.NewTextHandler(app.stderr, nil)))
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}

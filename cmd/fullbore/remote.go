@@ -24,7 +24,7 @@ type remotes struct {
 type started struct {
 	host    string // as it was named
 	remote  *remote.Remote
-	serves  serveDocument
+	serves  peer.Listening
 	failure error
 	once    sync.Once
 }
@@ -102,7 +102,7 @@ func (s *started) run(a *app, target string) error {
 			s.remote.Close()
 			return fmt.Errorf("start the far end there: %w", err)
 		}
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &s.serves) == nil && s.serves.Schema == serveSchema {
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &s.serves) == nil && s.serves.Schema == peer.ListeningSchema {
 			return nil
 		}
 	}

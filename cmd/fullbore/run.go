@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/fullbore/fullbore/change"
+	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/web/task"
 )
@@ -171,6 +172,10 @@ func conclude(stderr io.Writer, err error) int {
 			_, _ = fmt.Fprintln(stderr, "  hint:", hint.hint)
 		}
 		return hint.code
+	}
+	if errors.Is(err, agent.ErrUsage) {
+		_, _ = fmt.Fprintln(stderr, "  hint: see fullbore --help")
+		return exitUsage
 	}
 	for _, refusal := range []error{peer.ErrForbidden, peer.ErrToken, peer.ErrLimit, change.ErrRefused} {
 		if errors.Is(err, refusal) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/printable"
 )
@@ -34,15 +35,9 @@ type serveCmd struct {
 	Files  nfsFlags    `embed:""`
 }
 
-// serveSchema is the version of serveDocument.
-const serveSchema = "fullbore/serve/1"
-
 // serveDocument is what serve --json prints once it listens.
 type serveDocument struct {
-	Schema  string     `json:"schema"` // serveSchema
-	Listen  string     `json:"listen"` // address:port, TCP and UDP
-	Token   string     `json:"token"`
-	Changes bool       `json:"changes"`           // allowed with the token
+	peer.Listening
 	Metrics string     `json:"metrics,omitempty"` // address of the metrics, if there are any
 	Page    string     `json:"page,omitempty"`    // its address, with the secret that works once
 	NFS     *nfsServed `json:"nfs,omitempty"`     // with --nfs
@@ -58,11 +53,11 @@ func (c *serveCmd) Run(app *app) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(app.stderr, nil))
-	identity, err := c.identity(log)
+	identity, err := peer.OwnIdentity(c.Ephemeral, log)
 	if err != nil {
 		return err
 	}
-	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs, Diagnose: diagnoseFor}
+	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs, Diagnose: agent.Diagnose}
 	if config.Public, config.Token, err = c.limits(); err != nil {
 		return err
 	}
@@ -125,30 +120,13 @@ func (c *serveCmd) Run(app *app) error {
 	return server.Serve(app.ctx, listener, packets)
 }
 
-// identity is the kept one, so that the token outlives a restart. A host where
-// nothing can be kept is still a far end.
-func (c *serveCmd) identity(log *slog.Logger) (*peer.Identity, error) {
-	if c.Ephemeral {
-		return peer.NewIdentity()
-	}
-	dir, err := peer.DefaultDir()
-	if err == nil {
-		var kept *peer.Identity
-		if kept, err = peer.LoadIdentity(dir); err == nil {
-			return kept, nil
-		}
-	}
-	log.Warn("the token holds for this run only", "err", err)
-	return peer.NewIdentity()
-}
-
 // changes says whether clients with the token may change tunables.
 func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
 
 func (c *serveCmd) announce(app *app, at net.Addr, token, page string, files *nfsServed) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Schema: serveSchema, Listen: at.String(), Token: token, Changes: c.changes(), Metrics: c.metricsURL(at), Page: page, NFS: files,
+			Listening: peer.Listening{Schema: peer.ListeningSchema, Listen: at.String(), Token: token, Changes: c.changes()}, Metrics: c.metricsURL(at), Page: page, NFS: files,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"

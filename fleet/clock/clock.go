@@ -138,5 +138,6 @@ func Until(ctx context.Context, at Instant) (woke Instant, err error) {
 		}
 		runtime.Gosched() // others in this process may wait for the same instant
 	}
+	runtime.Gosched() // and look at their clocks before this one goes to work
 	return woke, ctx.Err()
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/fullbore/fullbore/peer"
 )
 
-// DefaultPort is where a hub listens.
-const DefaultPort = 5202
-
 // Config is what a hub is made of.
 type Config struct {
 	Listen   *net.TCPAddr   // port 0 takes a free one
@@ -59,6 +56,7 @@ func Start(c Config) (*Hub, error) {
 		TLSConfig: c.Identity.TLS(), TLSHandshakeFirst: true, TLSTimeout: patience.Seconds(), AuthTimeout: patience.Seconds(),
 		MaxConn: mostAgents, MaxSubs: mostSubjects, MaxPayload: bus.MostMessage, MaxPending: mostPending,
 		PingInterval: bus.HereEvery, MaxPingsOut: 2, WriteDeadline: patience,
+		DisableShortFirstPing: true, // a client that is slow to connect takes it for the answer that it waits for
 		AlwaysEnableNonce: true, CustomClientAuthentication: &gate{hub: h, join: c.Identity.Derive(joining)},
 	})
 	if err != nil {

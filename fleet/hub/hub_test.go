@@ -68,8 +68,8 @@ func connect(t *testing.T, l bus.Login) *nats.Conn {
 	return conn
 }
 
-// agent is one that has joined, with a far end behind it. It ends with the test, or by end.
-func agent(t *testing.T, h *Hub, name string) (here bus.Here, key *bus.Key, end func()) {
+// joined is an agent that has joined, with a far end behind it. It ends with the test, or by end.
+func joined(t *testing.T, h *Hub, name string) (here bus.Here, key *bus.Key, end func()) {
 	t.Helper()
 	key = newKey(t)
 	here, end = agentOf(t, connect(t, login(t, h, h.JoinToken(), key)), name, key.ID())
@@ -131,9 +131,9 @@ func present(t *testing.T, conn *nats.Conn, count int) []bus.Here {
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	h := started(t, t.TempDir())
-	_, _, end := agent(t, h, "node1")
-	agent(t, h, "node2")
-	agent(t, h, "node2") // people may call two hosts the same
+	_, _, end := joined(t, h, "node1")
+	joined(t, h, "node2")
+	joined(t, h, "node2") // people may call two hosts the same
 	conn := connect(t, login(t, h, h.Token(), nil))
 	there := present(t, conn, 3)
 	if there[0].Name != "node1" || there[1].Name != "node2" || !strings.HasPrefix(there[2].Name, "node2 U") {
@@ -235,7 +235,7 @@ func withToken(l bus.Login, token string) bus.Login {
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	h := started(t, t.TempDir())
-	victim, _, _ := agent(t, h, "victim")
+	victim, _, _ := joined(t, h, "victim")
 	asker := connect(t, login(t, h, h.Token(), nil))
 	present(t, asker, 1)
 	key := newKey(t)
@@ -278,7 +278,7 @@ func TestSubjects(t *testing.T) {
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	h := started(t, t.TempDir())
-	here, _, _ := agent(t, h, "node")
+	here, _, _ := joined(t, h, "node")
 	asker := connect(t, login(t, h, h.Token(), nil))
 	present(t, asker, 1)
 	for text, want := range map[string]string{

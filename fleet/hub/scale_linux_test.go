@@ -21,6 +21,7 @@ import (
 
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/fleet/bus"
 	"github.com/fullbore/fullbore/internal/freeport"
 	"github.com/fullbore/fullbore/peer"
@@ -162,7 +163,7 @@ func dialIn(ctx context.Context, name string, how func(name string) (bus.Login, 
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := bus.Connect(ctx, l, func(error) {})
+	conn, err := agent.Connect(ctx, l, func(error) {})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -44,6 +45,10 @@ func Find(t testing.TB) string {
 }
 
 func unused(number int) bool {
+	// A process that is being started has this one's sockets until it runs its own program: on a busy
+	// machine so long that who is given the port finds it taken.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	address := fmt.Sprintf(":%d", number)
 	stream, err := net.Listen("tcp", address)
 	if err != nil {

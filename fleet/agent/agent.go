@@ -1,4 +1,6 @@
-package main
+// Package agent is a host that cannot be called, and calls: it dials a hub, or NATS servers of the
+// organisation's own, and measures when it is asked to there.
+package agent
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -18,15 +21,20 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/fleet/bus"
+	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/statedir"
 	"github.com/fullbore/fullbore/version"
 )
 
-type agentCmd struct {
-	brokerFlags
+// Command is an agent as a command line has it: a host that dials a hub, and measures when it is asked to.
+type Command struct {
+	Broker
 	Token   string `env:"FULLBORE_TOKEN" placeholder:"TOKEN" help:"What the hub printed for agents. It is kept here."`
 	Name    string `placeholder:"NAME" help:"What people call this host (its host name)."`
 	Address string `placeholder:"ADDRESS[:PORT]" help:"Where other hosts reach this one (the address that goes to the hub, and --port)."`
@@ -38,11 +46,12 @@ type agentCmd struct {
 // keptToken is the file of the token that an agent joined with.
 const keptToken = "token"
 
-func (c *agentCmd) Run(app *app) error {
-	if err := c.check(); err != nil {
+// Run dials in, and answers until the context ends. It is a far end too, of an identity; diagnose is what it
+// does to say what limits a path. Errors that are [ErrUsage] are of the command line.
+func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, identity *peer.Identity, diagnose peer.Diagnose) error {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(app.stderr, nil))
 	dir, err := statedir.For("agent")
 	if err != nil {
 		return err
@@ -60,48 +69,44 @@ func (c *agentCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	login, err := c.login(c.Token, name, log)
+	login, err := c.Login(c.Token, name, log)
 	if err != nil {
 		return err
 	}
 	login.Key = key
-	identity, err := (&serveCmd{}).identity(log)
+	server, err := peer.NewServer(peer.Config{Identity: identity, Log: log, Jobs: true, Diagnose: diagnose})
 	if err != nil {
 		return err
 	}
-	server, err := peer.NewServer(peer.Config{Identity: identity, Log: log, Jobs: true, Diagnose: diagnoseFor})
+	listener, packets, err := peer.Listen(ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
 	if err != nil {
-		return err
-	}
-	listener, packets, err := peer.Listen(app.ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
-	if err != nil {
-		return &hinted{err: err, hint: "is another far end or an iperf3 server running here? fullbore agent --port PORT takes another port", code: exitFailed}
+		return fmt.Errorf("%w: is another far end or an iperf3 server running here? --port takes another port", err)
 	}
 	here := bus.Here{Schema: bus.Schema, ID: key.ID(), Name: name, Version: version.String(), Since: time.Now().UTC().Truncate(time.Second)}
 	if here.Address, err = c.reachedAt(login.URL, listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return errors.Join(err, listener.Close(), packets.Close())
 	}
 	if err := here.Check(); err != nil {
-		return errors.Join(usageError("%w", err), listener.Close(), packets.Close())
+		return errors.Join(usage("%w", err), listener.Close(), packets.Close())
 	}
-	group, ctx := errgroup.WithContext(app.ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Serve(ctx, listener, packets) })
 	group.Go(func() error {
-		return c.answer(ctx, app, login, bus.Agent{Here: here, Handler: server.Carried(), Log: log})
+		return c.answer(ctx, stdout, login, bus.Agent{Here: here, Handler: server.Carried(), Log: log})
 	})
 	return group.Wait()
 }
 
 // answer connects, however long that takes, and answers until the context ends.
-func (c *agentCmd) answer(ctx context.Context, app *app, login bus.Login, agent bus.Agent) error {
+func (c *Command) answer(ctx context.Context, stdout io.Writer, login bus.Login, agent bus.Agent) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	conn, err := c.connect(ctx, login, end)
+	conn, err := Connect(ctx, login, end)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := c.announce(app, login.URL, agent.Here); err != nil {
+	if err := c.announce(stdout, login.URL, agent.Here); err != nil {
 		return err
 	}
 	err = agent.Serve(ctx, conn)
@@ -111,8 +116,9 @@ func (c *agentCmd) answer(ctx context.Context, app *app, login bus.Login, agent 
 	return err
 }
 
-// connect tries until the server is there: after a power cut an agent may be up before it.
-func (c *agentCmd) connect(ctx context.Context, login bus.Login, lost func(error)) (*nats.Conn, error) {
+// Connect tries until the server is there: after a power cut an agent may be up before it. A server that
+// does not let it in, or is another one than the token is of, is an error at once.
+func Connect(ctx context.Context, login bus.Login, lost func(error)) (*nats.Conn, error) {
 	for said := ""; ; {
 		conn, err := bus.Connect(ctx, login, lost)
 		if err == nil || ctx.Err() != nil || errors.Is(err, bus.ErrRefused) || errors.Is(err, peer.ErrWrongHost) {
@@ -133,11 +139,11 @@ func (c *agentCmd) connect(ctx context.Context, login bus.Login, lost func(error
 // again is how long an agent waits before it tries again to reach a server that is not there.
 const again = 5 * time.Second
 
-func (c *agentCmd) announce(app *app, url string, here bus.Here) error {
+func (c *Command) announce(stdout io.Writer, url string, here bus.Here) error {
 	if c.JSON {
-		return json.NewEncoder(app.stdout).Encode(here)
+		return json.NewEncoder(stdout).Encode(here)
 	}
-	_, err := fmt.Fprintf(app.stdout, "Agent %s at %s: transfers on %s (TCP and UDP). ID %s.\n", here.Name, url, here.Address, here.ID)
+	_, err := fmt.Fprintf(stdout, "Agent %s at %s: transfers on %s (TCP and UDP). ID %s.\n", here.Name, url, here.Address, here.ID)
 	return err
 }
 
@@ -157,24 +163,24 @@ func tokenIn(dir, given string) (string, error) {
 	return given, nil
 }
 
-func (c *agentCmd) name() (string, error) {
+func (c *Command) name() (string, error) {
 	if c.Name != "" {
 		return c.Name, nil
 	}
 	name, err := os.Hostname()
 	if err != nil || name == "" {
-		return "", usageError("this host has no name: give one with --name")
+		return "", usage("this host has no name: give one with --name")
 	}
 	return name, nil
 }
 
 // reachedAt is where other hosts reach this one's far end: at the address that this host goes to the server
 // from, unless it is told another one.
-func (c *agentCmd) reachedAt(servers string, port int) (string, error) {
+func (c *Command) reachedAt(servers string, port int) (string, error) {
 	if c.Address != "" {
 		host, told, err := hostport.Parse(c.Address, uint16(port))
 		if err != nil {
-			return "", usageError("--address %w", err)
+			return "", usage("--address %w", err)
 		}
 		return net.JoinHostPort(host, strconv.Itoa(int(told))), nil
 	}
@@ -184,7 +190,7 @@ func (c *agentCmd) reachedAt(servers string, port int) (string, error) {
 	first, _, _ := strings.Cut(servers, ",")
 	u, err := url.Parse(strings.TrimSpace(first))
 	if err != nil || u.Hostname() == "" {
-		return "", usageError("--nats %q: use nats://HOST:PORT", first)
+		return "", usage("--nats %q: use nats://HOST:PORT", first)
 	}
 	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "4222"))) // sends nothing
 	if err != nil {
@@ -192,4 +198,14 @@ func (c *agentCmd) reachedAt(servers string, port int) (string, error) {
 	}
 	defer func() { _ = conn.Close() }()
 	return net.JoinHostPort(conn.LocalAddr().(*net.UDPAddr).IP.String(), strconv.Itoa(port)), nil
+}
+
+// Diagnose is what a fleet has a host say of its path to another one.
+func Diagnose(ctx context.Context, far *peer.Client) (*job.Finding, error) {
+	x, err := examine.Run(ctx, host.Collect, far, examine.Options{Direction: bulk.Forward, Streams: 1})
+	if err != nil {
+		return nil, err
+	}
+	v := &x.Diagnosis.Verdict
+	return &job.Finding{Cause: v.Cause, Confidence: v.Confidence, Says: v.Says, Action: v.Action, Goodput: float64(x.Evidence.Transfer.Goodput(bulk.Forward))}, nil
 }
