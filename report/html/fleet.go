@@ -21,9 +21,16 @@ func (s *summary) fleet(r *fleet.Result, l limits, clean func(string) string) {
 	for _, row := range report.FleetRows(r) {
 		switch {
 		case row.Label == "sick" && s.Headline == "":
-			s.Headline, s.Tone = "something is sick", "bad"
-			if r.Sick != nil && len(r.Sick.Hosts)+len(r.Sick.Links) == 0 {
-				s.Headline, s.Tone = "nothing is sick", "good"
+			s.Headline, s.Tone = "nothing is sick", "good"
+			if hosts, links := len(r.Sick.Hosts), len(r.Sick.Links); hosts+links > 0 {
+				var sick []string
+				if hosts > 0 {
+					sick = append(sick, unit.Count(hosts, "sick host"))
+				}
+				if links > 0 {
+					sick = append(sick, unit.Count(links, "sick link"))
+				}
+				s.Headline, s.Tone = strings.Join(sick, " and "), "bad"
 			}
 		case row.Label == "together" && s.Headline == "":
 			s.Headline = clean(row.Text[:strings.Index(row.Text+" in ", " in ")] + " together")
