@@ -88,6 +88,7 @@ func gone(t *testing.T, folder string) {
 // TestLoginShells: whatever a user's shell is, and whatever its login files print, the program is sent,
 // checked and run, gets its arguments as they are, and leaves nothing.
 func TestLoginShells(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -113,6 +114,7 @@ func TestLoginShells(t *testing.T) {
 // TestWhereItRuns: a home whose programs do not run is passed over, and said if there is nothing else; the
 // folder for sessions goes first.
 func TestWhereItRuns(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -156,6 +158,7 @@ func TestWhereItRuns(t *testing.T) {
 
 // TestJumpHost: ssh's own configuration says how to get there.
 func TestJumpHost(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -171,6 +174,7 @@ func TestJumpHost(t *testing.T) {
 // TestCopy: what a program writes comes here as it is, with its exit code; it has its settings, and a
 // secret that is not in the list of processes.
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -194,6 +198,7 @@ func TestCopy(t *testing.T) {
 
 // TestItEndsWithUs: when this end is killed the program ends and is removed, as when ssh is.
 func TestItEndsWithUs(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -207,6 +212,7 @@ func TestItEndsWithUs(t *testing.T) {
 
 // TestErrorsThere: what goes wrong is said with what ssh, or the other host, said of it; and nothing is left.
 func TestErrorsThere(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}

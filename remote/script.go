@@ -56,20 +56,20 @@ if v=$("$w/fullbore" version 2>&1 </dev/null); then say runs; else say fails "$v
 // see in the list of processes, is read from the line that comes after the shell has asked for it. When the
 // program ends it says how, and so does the shell, which removes it.
 func runScript(args, environment []string, secret string) string {
-	words := ""
+	var words []string
 	for _, set := range environment {
 		name, value, _ := strings.Cut(set, "=")
-		words += name + "=" + quote(value) + " "
+		words = append(words, name+"="+quote(value))
 	}
-	words += `"$w/fullbore"`
+	words = append(words, `"$w/fullbore"`)
 	for _, arg := range args {
-		words += " " + quote(arg)
+		words = append(words, quote(arg))
 	}
 	before := ""
 	if secret != "" {
 		before = fmt.Sprintf("say secret; IFS= read -r %[1]s; export %[1]s; ", secret)
 	}
-	return before + "say started; " + words + "; say exit $?; exit\n"
+	return before + "say started; " + strings.Join(words, " ") + "; say exit $?; exit\n"
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

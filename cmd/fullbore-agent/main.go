@@ -32,8 +32,7 @@ type cli struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // until the process ends
 	parsed := kong.Parse(&cli{}, kong.Name("fullbore-agent"), kong.Description("A far end, or an agent of a hub: what `fullbore serve` and `fullbore agent` do, alone."), kong.UsageOnError())
 	parsed.BindTo(task.EndsWithPage(ctx), (*context.Context)(nil))
 	if err := parsed.Run(); err != nil {

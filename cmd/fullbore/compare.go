@@ -62,7 +62,7 @@ func (c *compareCmd) Run(app *app) error {
 		return err
 	}
 	if c.From != "" {
-		return c.fromFlag.run(app, c.Host, c.Token)
+		return c.runThere(app, c.Host, c.Token)
 	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)

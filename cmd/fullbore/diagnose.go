@@ -65,7 +65,7 @@ func (c *diagnoseCmd) Run(app *app) error {
 		}
 	}
 	if c.From != "" {
-		return c.fromFlag.run(app, c.Host, c.Token)
+		return c.runThere(app, c.Host, c.Token)
 	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)

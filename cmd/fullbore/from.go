@@ -16,7 +16,7 @@ type fromFlag struct {
 	From string `placeholder:"ssh://HOST" help:"Run this command on that host, over ssh, instead of this one: the path is from there to the far end. Files that it reads or writes are there; the run is not kept."`
 }
 
-// check says what is wrong with it, beside a scenario or none.
+// checkFrom says what is wrong with it, beside a scenario or none.
 func (f *fromFlag) checkFrom(lab string) error {
 	switch {
 	case f.From == "":
@@ -30,9 +30,9 @@ func (f *fromFlag) checkFrom(lab string) error {
 	return err
 }
 
-// run runs this very command line there, with the far end that it names: one over ssh is started from here,
+// runThere runs this very command line there, with the far end that it names: one over ssh is started from here,
 // so that the two hosts need not know each other's users.
-func (f *fromFlag) run(app *app, far, token string) error {
+func (f *fromFlag) runThere(app *app, far, token string) error {
 	address := far
 	if overSSH(far) {
 		s, err := app.start(far)

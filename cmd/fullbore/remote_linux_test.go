@@ -41,6 +41,7 @@ func nothingLeft(t *testing.T, s *sshd.Server, users ...string) {
 // TestSSH: a far end that is named ssh://… is started for the command, and is gone after it, for verbs
 // of every kind; nobody but the user needs to be told a token.
 func TestSSH(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -76,6 +77,7 @@ func TestSSH(t *testing.T) {
 // TestFrom: both ends are elsewhere, and the command runs on one of them: what it prints and its exit code
 // come here, the token of the other end is in nobody's list of processes, and nothing is left on either.
 func TestFrom(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -113,6 +115,7 @@ func TestFrom(t *testing.T) {
 
 // TestSSHInterrupted: Ctrl-C, or kill, ends what runs on both hosts, and nothing is left there.
 func TestSSHInterrupted(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}
@@ -158,6 +161,7 @@ func TestThere(t *testing.T) {
 // TestSSHFails: what is wrong with the target, and a data port that is closed while ssh's is open, is said
 // with what to do.
 func TestSSHFails(t *testing.T) {
+	t.Parallel()
 	if !sandbox.Run(t) {
 		return
 	}

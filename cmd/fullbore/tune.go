@@ -32,7 +32,7 @@ func (c *tuneCmd) Run(app *app) error {
 		return usageError("budget %v is too small: a baseline and one try need at least %v, and more on a long path", c.Budget, tune.MinBudget)
 	}
 	if c.From != "" {
-		return c.fromFlag.run(app, c.Host, c.Token)
+		return c.runThere(app, c.Host, c.Token)
 	}
 	if c.Lab != "" {
 		return inLab(app, c.Lab)

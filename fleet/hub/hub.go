@@ -57,7 +57,7 @@ func Start(c Config) (*Hub, error) {
 		MaxConn: mostAgents, MaxSubs: mostSubjects, MaxPayload: bus.MostMessage, MaxPending: mostPending,
 		PingInterval: bus.HereEvery, MaxPingsOut: 2, WriteDeadline: patience,
 		DisableShortFirstPing: true, // a client that is slow to connect takes it for the answer that it waits for
-		AlwaysEnableNonce: true, CustomClientAuthentication: &gate{hub: h, join: c.Identity.Derive(joining)},
+		AlwaysEnableNonce:     true, CustomClientAuthentication: &gate{hub: h, join: c.Identity.Derive(joining)},
 	})
 	if err != nil {
 		_ = agents.close()

@@ -129,6 +129,13 @@ func count(t *testing.T) int {
 	return 30
 }
 
+// alone has a test run beside others where it is not to be measured.
+func alone(t *testing.T) {
+	if os.Getenv("FULLBORE_AGENTS") == "" {
+		t.Parallel()
+	}
+}
+
 // join has many agents dial in at once.
 func join(t *testing.T, how func(name string) (bus.Login, error), agents int) {
 	t.Helper()
@@ -211,6 +218,7 @@ func (nobody) Result(string) {}
 
 // TestManyAgents: many agents of real code join one hub, hear a command, and start at one instant.
 func TestManyAgents(t *testing.T) {
+	alone(t)
 	n := count(t)
 	began := time.Now()
 	command, line := process(t, beHub, t.TempDir())
@@ -305,6 +313,7 @@ func used(t *testing.T, pid int) (bytes int64, seconds float64) {
 // TestCluster: agents on a cluster of three NATS servers of the organisation's own come back when one
 // is killed, and all of them start together.
 func TestCluster(t *testing.T) {
+	alone(t)
 	n := count(t)
 	var ports, routes []string
 	for range 3 {

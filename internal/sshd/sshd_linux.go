@@ -34,17 +34,17 @@ func Start(t *testing.T, variable string) *Server {
 		_ = os.Chmod(parent, 0o755) // users go through it to their homes
 	}
 	s.Run("ip", "link", "set", "lo", "up")
-	passwd := "root:x:0:0::" + s.In("root") + ":/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n"
+	passwd := []byte("root:x:0:0::" + s.In("root") + ":/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n")
 	s.must(os.MkdirAll("/run/sshd", 0o755))
 	s.must(os.MkdirAll(s.In("root"), 0o700))
 	uid := 1000
 	for name, shell := range Shells {
 		uid++
-		passwd += fmt.Sprintf("%s:x:%d:%d::%s:%s\n", name, uid, uid, s.In(name), shell)
+		passwd = fmt.Appendf(passwd, "%s:x:%d:%d::%s:%s\n", name, uid, uid, s.In(name), shell)
 		s.must(os.Mkdir(s.In(name), 0o700))
 		s.must(os.Chown(s.In(name), uid, uid))
 	}
-	s.must(os.WriteFile("/etc/passwd", []byte(passwd), 0o644))
+	s.must(os.WriteFile("/etc/passwd", passwd, 0o644))
 	s.Run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", s.In("key"))
 	s.Run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", s.In("host"))
 	public, err := os.ReadFile(s.In("key.pub"))
