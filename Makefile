@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs nfs-scenarios guest mutants
+.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs bench-fleet meshes nfs-scenarios guest mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
