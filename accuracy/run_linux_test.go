@@ -38,6 +38,9 @@ func TestIntegrationSuite(t *testing.T) {
 	})
 }
 
+// sure is the confidence from which no verdict of so few may be wrong.
+const sure = 0.9
+
 // verdicts are right, and the same evidence gives the same ones again.
 func verdicts(t *testing.T, fullbore string) {
 	dir := t.TempDir()
@@ -46,8 +49,15 @@ func verdicts(t *testing.T, fullbore string) {
 	if len(measured.Outcomes) != len(slow) {
 		t.Errorf("%d runs, want %d", len(measured.Outcomes), len(slow))
 	}
+	wrong := 0
 	for _, o := range measured.Outcomes {
-		if !o.right() || o.Problem != "" || o.Traffic <= 0 {
+		// A confidence is a frequency: of verdicts that are 75 % sure one in four is wrong. How often they are
+		// is the whole suite's to say (make accuracy).
+		unsure := !o.right() && o.Confidence < sure
+		if unsure {
+			wrong++
+		}
+		if !o.right() && !unsure || wrong > 1 || o.Problem != "" || o.Traffic <= 0 {
 			t.Errorf("%s: %s with confidence %v, after %v of traffic %s", o.Scenario, o.Cause, o.Confidence, o.Traffic, o.Problem)
 		}
 	}

@@ -53,7 +53,7 @@ func ownHub() string {
 	return identity.Token()
 }
 
-// members are the agents that are there, each called once; of those that names names, or all.
+// agentsThere are those that are connected, each called once; of those that names names, or all.
 func agentsThere(ctx context.Context, conn *nats.Conn, names []string) ([]fleet.Member, error) {
 	present, bad, err := bus.Present(ctx, conn)
 	if err != nil {

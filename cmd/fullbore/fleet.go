@@ -94,7 +94,8 @@ type fleetRunCmd struct {
 	fleetFlags
 	recordFlags
 	Lab      string        `placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
-	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), or all (each to each other at once) (${default})."`
+	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), all (each to each other at once), or list (as --flows has it) (${default})."`
+	Flows    string        `placeholder:"FILE" help:"With --pattern list: who sends to whom, a line each, ROUND FROM TO. Those of one round run together."`
 	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
@@ -103,9 +104,9 @@ type fleetRunCmd struct {
 }
 
 func (c *fleetRunCmd) Run(app *app) error {
-	p, err := pattern.Named(c.Pattern)
+	chosen, err := c.pattern()
 	if err != nil {
-		return usageError("--pattern: %w", err)
+		return err
 	}
 	if c.Lab != "" {
 		if c.Hosts != "" || c.Hub != "" || c.NATS != "" {
@@ -121,17 +122,55 @@ func (c *fleetRunCmd) Run(app *app) error {
 		return err
 	}
 	return c.experiment(app, &c.recordFlags, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
-		e = fleet.Experiment{Pattern: p, Centre: len(members) - 1, Spec: spec}
+		e = fleet.Experiment{Centre: len(members) - 1, Spec: spec}
+		if e.Pattern, err = chosen(members); err != nil {
+			return e, err
+		}
 		if c.At != "" {
 			if e.Centre, err = placeOf("--at", c.At, members, func(m fleet.Member) string { return m.Name }); err != nil {
 				return e, err
 			}
 		}
-		if _, err := p.Rounds(len(members), e.Centre); err != nil {
+		if _, err := e.Pattern.Rounds(len(members), e.Centre); err != nil {
 			return e, usageError("%w", err)
 		}
 		return e, nil
 	})
+}
+
+// pattern is the one that was asked for, once it is known between which hosts.
+func (c *fleetRunCmd) pattern() (func([]fleet.Member) (pattern.Pattern, error), error) {
+	switch {
+	case c.Pattern == pattern.Listed && c.Flows == "":
+		return nil, usageError("--pattern list: give the list with --flows FILE")
+	case c.Pattern != pattern.Listed && c.Flows != "":
+		return nil, usageError("--flows is for --pattern list, not %s", c.Pattern)
+	case c.Pattern == pattern.Listed:
+		if _, err := os.Stat(c.Flows); err != nil {
+			return nil, usageError("--flows: %w", err)
+		}
+		return func(members []fleet.Member) (pattern.Pattern, error) {
+			file, err := os.Open(c.Flows)
+			if err != nil {
+				return pattern.Pattern{}, usageError("--flows: %w", err)
+			}
+			defer func() { _ = file.Close() }()
+			var names []string
+			for _, m := range members {
+				names = append(names, m.Name)
+			}
+			p, err := pattern.List(file, names)
+			if err != nil {
+				err = usageError("--flows %s: %w", c.Flows, err)
+			}
+			return p, err
+		}, nil
+	}
+	p, err := pattern.Named(c.Pattern)
+	if err != nil {
+		return nil, usageError("--pattern: %w", err)
+	}
+	return func([]fleet.Member) (pattern.Pattern, error) { return p, nil }, nil
 }
 
 // experiment runs what is made of the hosts that are there, and shows what came of it.

@@ -108,6 +108,9 @@ network:
 		t.Parallel()
 		for want, args := range map[string][]string{
 			"name the hosts with --hosts FILE, a hub with --hub": nil,
+			"give the list with --flows":                         {"--pattern", "list", "--lab", "mesh-8"},
+			"--flows is for --pattern list, not pairs":           {"--flows", "x", "--lab", "mesh-8"},
+			"--flows: stat /no/such: no such file":               {"--pattern", "list", "--flows", "/no/such", "--lab", "mesh-8"},
 			"did you mean pairs?":                                {"--pattern", "pair", "--lab", "mesh-8"},
 			"it has two hosts and a path; gigaswift-five":        {"--lab", "clean-lan"},
 			"no such file or directory":                          {"--hosts", filepath.Join(t.TempDir(), "nothing")},

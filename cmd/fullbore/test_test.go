@@ -161,7 +161,9 @@ func TestTestTarget(t *testing.T) {
 		"b:1 -p 2":             "give it once",
 		"[2001:db8::1]:1 -p 2": "give it once",
 		"ndt7://b -p 1":        "ndt7://HOST:1",
-		"ssh://b":              "ssh:// is not supported",
+		"ssh://a@b:22":         "ssh ssh://a@b:22",
+		"ssh://b -p 1":         "write ssh's port behind the host: ssh://HOST:1",
+		"ssh://b -6":           "-4 and -6 are not for ssh://",
 		"gopher://b":           "no protocol known here",
 	} {
 		command, err := flagsOf(t, args)

@@ -15,6 +15,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
+// partingWithin bounds the wait for what is under way when an agent ends.
+const partingWithin = 2 * time.Second
+
 // Agent answers for a host over a connection to a NATS server.
 type Agent struct {
 	Here    Here         // what it says of itself
@@ -63,8 +66,12 @@ func (a *Agent) Serve(ctx context.Context, conn *nats.Conn) error {
 		case <-ctx.Done():
 		}
 		_, _ = requests.Unsubscribe(), calls.Unsubscribe()
+		parting := time.After(partingWithin)
 		for range mostAtOnce { // those under way
-			places <- struct{}{}
+			select {
+			case places <- struct{}{}:
+			case <-parting:
+			}
 		}
 		_ = conn.Publish(fromOne+a.Here.ID+sayGone, here)
 		_ = conn.FlushTimeout(time.Second) // who does not hear it hears nothing more of it

@@ -18,7 +18,7 @@ type Login struct {
 	TLS   *tls.Config // of a hub, whose TLS begins at once; nil: as the URL and the server have it
 	Token string      // the secret that a hub lets in with; "" for none
 	Key   *Key        // an agent's; nil: nobody is known by one
-	Creds string      // a .creds or .nk file of the organisation's own server; "" for none
+	Creds string      // a .creds file for the organisation's own server; "" for none
 	Log   *slog.Logger
 }
 

@@ -47,7 +47,7 @@ func Named(name string) (Pattern, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Pattern{}, fmt.Errorf("no pattern %q%s: there are %s", name, near.DidYouMean(name, names), strings.Join(names, ", "))
+	return Pattern{}, fmt.Errorf("no pattern %q%s: there are %s", name, near.DidYouMean(name, append(names, Listed)), strings.Join(append(names, Listed), ", "))
 }
 
 // Rounds are those for so many hosts, two at least; centre is the place of the one host that a

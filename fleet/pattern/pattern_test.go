@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -122,4 +123,38 @@ func TestApart(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestList: rounds that somebody wrote down, in the order of their first lines; what is wrong is said with
+// the line that it is in.
+func TestList(t *testing.T) {
+	hosts := []string{"node1", "node2", "server"}
+	p, err := List(strings.NewReader("# who to whom\na node1 server\nb server node1 # back\n\na node2 server\n"), hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds, err := p.Rounds(3, 0)
+	if err != nil || len(rounds) != 2 || !slices.Equal(rounds[0], Round{{0, 2}, {1, 2}}) || !slices.Equal(rounds[1], Round{{2, 0}}) || p.Mesh || p.Name != Listed {
+		t.Errorf("%v, %v", rounds, err)
+	}
+	for text, want := range map[string]string{
+		"":                               "no line with ROUND FROM TO",
+		"# nothing\n":                    "no line with ROUND FROM TO",
+		"a node1\n":                      "line 1: a line has ROUND FROM TO, not 2 words",
+		"a node1 server\na node1 serv\n": "line 2: there is no host serv (did you mean server?)",
+		"a node1 node1\n":                "line 1: node1 would send to itself",
+		"a node1 server\na node1 server": "line 2: node1 sends to server in this round already",
+		strings.Repeat("x", 100_000):     "token too long",
+	} {
+		if _, err := List(strings.NewReader(text), hosts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+	var many strings.Builder
+	for i := range mostFlows + 1 {
+		fmt.Fprintf(&many, "%d node1 server\n", i)
+	}
+	if _, err := List(strings.NewReader(many.String()), hosts); err == nil {
+		t.Error("more flows than can be")
+	}
 }
