@@ -120,33 +120,32 @@ func TestSSHInterrupted(t *testing.T) {
 		return
 	}
 	s := sshd.Start(t, remote.Variable)
+	args := []string{"test", "--from", "ssh://bash@near", "ssh://tcsh@behind", "-t", "60", "-b", "1M"}
 	for _, how := range []os.Signal{os.Interrupt, os.Kill} {
-		for _, args := range [][]string{{"test", "ssh://bash@near"}, {"test", "--from", "ssh://bash@near", "ssh://tcsh@behind"}} {
-			command := exec.Command("/proc/self/exe", append(args, "-t", "60", "-b", "1M")...)
-			command.Env = append(os.Environ(), asMain+"=1")
-			out, err := command.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var errs strings.Builder
-			command.Stderr = &errs
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has begun
-				t.Errorf("%v: %v: %s", args, err, errs.String())
-			}
-			_ = command.Process.Signal(how)
-			ended := make(chan struct{})
-			go func() { _ = command.Wait(); close(ended) }()
-			select {
-			case <-ended:
-			case <-time.After(20 * time.Second):
-				t.Errorf("%v: it goes on after %v", args, how)
-				_ = command.Process.Kill()
-			}
-			nothingLeft(t, s, "bash", "tcsh")
+		command := exec.Command("/proc/self/exe", args...)
+		command.Env = append(os.Environ(), asMain+"=1")
+		out, err := command.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
 		}
+		var errs strings.Builder
+		command.Stderr = &errs
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has begun
+			t.Errorf("%v: %s", err, errs.String())
+		}
+		_ = command.Process.Signal(how)
+		ended := make(chan struct{})
+		go func() { _ = command.Wait(); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Errorf("it goes on after %v", how)
+			_ = command.Process.Kill()
+		}
+		nothingLeft(t, s, "bash", "tcsh")
 	}
 }
 
