@@ -61,15 +61,7 @@ func (m *met) says(document any, h *lab.Host, args ...string) *lab.Cmd {
 // gather has all hosts of a scenario meet.
 func gather(t *testing.T, scenario string) *met {
 	t.Helper()
-	s, err := lab.LoadAny(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := lab.Start(t.Context(), s, lab.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+	l := laboratory(t, scenario)
 	m := &met{t: t, lab: l, dir: t.TempDir(), agents: map[string]*lab.Cmd{}}
 	first := l.Hosts()[0]
 	var says hubDocument

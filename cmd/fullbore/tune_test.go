@@ -260,7 +260,13 @@ type two struct {
 
 func newTwo(t *testing.T, scenario string) *two {
 	t.Helper()
-	s, err := lab.Load(scenario)
+	return &two{t, laboratory(t, scenario)}
+}
+
+// laboratory is a lab of a scenario, which ends with the test.
+func laboratory(t *testing.T, scenario string) *lab.Lab {
+	t.Helper()
+	s, err := lab.LoadAny(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +275,7 @@ func newTwo(t *testing.T, scenario string) *two {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &two{t, l}
+	return l
 }
 
 func (w *two) b() string { return w.lab.Host("b").Address().String() }
