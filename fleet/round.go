@@ -194,6 +194,9 @@ func (r *Round) String() string {
 		}
 	}
 	text := fmt.Sprintf("%d of %s failed", failed, unit.Count(len(r.Flows), "flow"))
+	if len(r.Flows) > 0 && r.Flows[0].From == r.Flows[0].To { // a rehearsal
+		text = fmt.Sprintf("%d of %s ready", len(r.Flows)-failed, unit.Count(len(r.Flows), "host"))
+	}
 	if r.Together != nil {
 		text = fmt.Sprintf("%v together", unit.Rate(r.Together.Goodput))
 		if len(r.Flows) == 1 {

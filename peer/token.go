@@ -38,7 +38,7 @@ func (t token) String() string {
 func (t token) bearer() string { return encoding.EncodeToString(t.secret[:]) }
 
 // errMalformed does not quote the token: errors end up in logs.
-var errMalformed = &failure{kind: ErrToken, says: "token is malformed: it has the form fb1-...-..., copy all of what `fullbore serve` printed"}
+var errMalformed = &failure{kind: ErrToken, says: "token is malformed: it has the form fb1-...-..., copy all of what `fullbore serve`, or `fullbore hub`, printed"}
 
 func parseToken(s string) (token, error) {
 	parts := strings.Split(strings.TrimSpace(s), "-")

@@ -103,6 +103,9 @@ func (c *Command) answer(ctx context.Context, stdout io.Writer, login bus.Login,
 	defer end(nil)
 	conn, err := Connect(ctx, login, end)
 	if err != nil {
+		if ctx.Err() != nil { // it is stopped, as services are
+			return nil
+		}
 		return err
 	}
 	defer conn.Close()

@@ -52,7 +52,7 @@ func (b *Broker) Login(token, name string, log *slog.Logger) (l bus.Login, err e
 	at := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	l.URL = "nats://" + at
 	if token == "" {
-		return l, usage("--token: what 'fullbore hub' printed there")
+		return l, usage("the hub %s needs a token: give with --token what 'fullbore hub' printed there", at)
 	}
 	if l.TLS, l.Token, err = peer.Pinned(at, token); err != nil {
 		return l, usage("--token: %w", err)

@@ -115,7 +115,7 @@ type told struct {
 }
 
 func (t told) Noticef(format string, v ...any) { t.log.Debug(fmt.Sprintf(format, v...)) }
-func (t told) Warnf(format string, v ...any)   { t.log.Warn(fmt.Sprintf(format, v...)) }
+func (t told) Warnf(format string, v ...any)   { t.log.Debug(fmt.Sprintf(format, v...)) }
 func (t told) Errorf(format string, v ...any)  { t.log.Warn(fmt.Sprintf(format, v...)) }
 
 func (t told) Fatalf(format string, v ...any) {
