@@ -19,7 +19,8 @@ type illness struct {
 	causes []string
 }
 
-// ill draws one. A narrower link is full and nothing else: that it is narrow is what the verdict says.
+// ill draws one. A narrower link is full and nothing else: that it is narrow is what the verdict says. Of a
+// port it is the sender's own queue, which is what the lab makes it of.
 func ill(r *rand.Rand) illness {
 	switch r.IntN(3) {
 	case 0:
@@ -28,7 +29,7 @@ func ill(r *rand.Rand) illness {
 		rate := 20 + r.IntN(60)
 		return illness{fmt.Sprintf("rate: 100mbit, policer: {rate: %dmbit, burst: 64KB}", rate), []string{diagnose.Policer}}
 	}
-	return illness{fmt.Sprintf("rate: %dmbit", 20+r.IntN(60)), []string{diagnose.Healthy, diagnose.PathCapacity}}
+	return illness{fmt.Sprintf("rate: %dmbit", 20+r.IntN(60)), []string{diagnose.Healthy, diagnose.PathCapacity, diagnose.PacingCap}}
 }
 
 // drawnMesh is a variant of mesh-8: which host and which way are ill, and of what, is drawn, and so is how
