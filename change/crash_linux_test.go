@@ -454,13 +454,15 @@ func TestFullDisk(t *testing.T) {
 		sandbox.KillOthers()
 		v.prepare("apply")
 		fill(t, filler, 7-pages)
+		half := false // it was applied, for which there was no room: it can only be reverted
 		for _, op := range []string{"apply", "persist", "revert"} {
 			out, err := v.process(op).CombinedOutput()
 			if err != nil {
 				refused++
-				if !strings.Contains(string(out), "no space left on device") {
+				if !strings.Contains(string(out), "no space left on device") && !(half && op == "persist" && strings.Contains(string(out), "was cut short; revert the set")) {
 					t.Errorf("%d pages free, %s: %v: %s", pages, op, err, out)
 				}
+				half = half || op == "apply"
 			}
 			if op == "apply" && pages == 7 && err != nil {
 				t.Errorf("there is room, but: %s", out)

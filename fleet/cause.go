@@ -93,6 +93,7 @@ func (r *runner) suspicious(found *sick.Found) (flows []pattern.Flow) {
 // diagnose has a host say what limits its path to another.
 func (r *runner) diagnose(ctx context.Context, flow pattern.Flow) (*job.Finding, error) {
 	f := &flight{Flow: flow, kind: job.Diagnosis}
+	r.number([]*flight{f})
 	defer r.part(ctx, []*flight{f})
 	if err := r.prepare(ctx, f); err != nil {
 		return nil, err
@@ -105,8 +106,7 @@ func (r *runner) diagnose(ctx context.Context, flow pattern.Flow) (*job.Finding,
 	if err := host.Start(ctx, f.id, offset.There(clock.Now()+r.Lead+4*offset.Bound)); err != nil {
 		return nil, err
 	}
-	if err := r.follow(ctx, f, job.Done, 0, diagnosing); err != nil {
-		return nil, err
-	}
-	return f.status.Finding, nil
+	err = r.follow(ctx, f, job.Done, 0, diagnosing)
+	r.keep(ctx, []*flight{f})
+	return f.status.Finding, err
 }

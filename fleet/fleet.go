@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -19,6 +20,7 @@ import (
 	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/fleet/sick"
+	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/unit"
 )
 
@@ -46,6 +48,16 @@ type Experiment struct {
 	Centre   int  // the place of the one host that the pattern may be about
 	Spec     bulk.Spec
 	Lead     time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
+	ID       string        // a UUID: of the run that it is kept as; "": a new one
+	Name     string        // as people call it, where it has a name
+	Keep     Keep          // keeps what comes of each flow; nil: it is in the result only
+	LeftOut  []LeftOut     // hosts that are not among its members
+}
+
+// LeftOut is a host that should take part, and why it does not.
+type LeftOut struct {
+	Host string `json:"host"`
+	Why  string `json:"why"`
 }
 
 // Watcher sees how far it is. Its methods are called one after the other.
@@ -71,6 +83,7 @@ type Result struct {
 	Mesh    *Mesh       `json:"mesh,omitempty"`   // where each host sent to each other, one at a time
 	Sick    *sick.Found `json:"sick,omitempty"`   // as well; confirmed by measuring again
 	Causes  []Cause     `json:"causes,omitempty"` // of what is sick, one for each host and each link
+	LeftOut []LeftOut   `json:"left_out,omitempty"`
 }
 
 // Mesh is what each host (a row) got to each other (a column); 0: not measured.
@@ -145,6 +158,7 @@ const (
 	readyWithin = 20 * time.Second      // to connect
 	windUp      = 30 * time.Second      // beyond a transfer's own time
 	poll        = 50 * time.Millisecond // of a host that answers at once
+	busyPause   = 3 * time.Second       // before one that measures for others is asked again
 	usualLead   = time.Second           // what tells a far end of the start may be lost, and is then sent again after 200 ms and more
 )
 
@@ -159,7 +173,8 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 		return nil, err
 	}
 	r := &runner{members: members, Experiment: e, watch: watch, result: &Result{Schema: Schema, Pattern: e.name(), Streams: e.Spec.Streams, Seconds: e.Spec.Duration.Seconds()}}
-	r.Lead = cmp.Or(e.Lead, usualLead)
+	r.Lead, r.ID = cmp.Or(e.Lead, usualLead), cmp.Or(e.ID, uuid.NewString())
+	r.result.LeftOut = e.LeftOut
 	for _, m := range members {
 		r.result.Hosts = append(r.result.Hosts, m.Name)
 	}
@@ -212,6 +227,7 @@ type runner struct {
 	members []Member
 	watch   Watcher
 	result  *Result
+	ran     int  // rounds, and diagnoses
 	came    bool // something
 }
 
@@ -245,6 +261,7 @@ type flight struct {
 	kind    job.Kind
 	id      string
 	status  job.Status
+	part    job.Part
 	offset  clock.Offset
 	startAt clock.Instant
 	err     error
@@ -260,6 +277,7 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	for i, f := range round {
 		flights[i] = &flight{Flow: f, kind: kind}
 	}
+	r.number(flights)
 	defer r.part(ctx, flights)
 	each(flights, func(f *flight) { f.err = r.prepare(ctx, f) })
 	r.synchronise(ctx, flights)
@@ -286,6 +304,7 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	r.keep(ctx, flights)
 	done := newRound(flights, r.members)
 	r.result.Rounds = append(r.result.Rounds, done)
 	r.enter(&done)
@@ -309,10 +328,25 @@ func eachOf(flights []*flight, atOnce int, do func(*flight)) {
 	_ = all.Wait()
 }
 
-// prepare has the sender connect, and waits until it has.
-func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
+// prepare has the sender connect, and waits until it has. One that measures for another experiment is asked
+// again for as long as it does so for one that nobody leads any more.
+func (r *runner) prepare(ctx context.Context, f *flight) error {
+	for since := time.Now(); ; {
+		err := r.prepareOnce(ctx, f)
+		if !errors.Is(err, peer.ErrBusy) || time.Since(since) > job.HeardWithin {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *runner) prepareOnce(ctx context.Context, f *flight) (err error) {
 	from, to := &r.members[f.From], &r.members[f.To]
-	order := job.Order{Schema: job.Schema, Kind: f.kind, To: to.Address, Spec: r.Spec}
+	order := job.Order{Schema: job.Schema, Kind: f.kind, To: to.Address, Spec: r.Spec, Part: &f.part, Keep: r.Keep != nil}
 	if f.kind == job.Transfer {
 		if order.Place, err = to.Host.Admit(ctx, r.Spec); err != nil {
 			return fmt.Errorf("%s takes no transfer: %w", to.Name, err)
@@ -326,12 +360,21 @@ func (r *runner) prepare(ctx context.Context, f *flight) (err error) {
 }
 
 // follow asks until a job is in a phase, which takes some time, and may take so much more. One that
-// failed is an error, also where something was measured before it did.
-func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, more time.Duration) (err error) {
-	for due := time.Now().Add(takes); ; {
+// failed is an error, also where something was measured before it did. A host that does not answer for a
+// while is asked again: its job goes on for so long too.
+func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, more time.Duration) error {
+	heard := time.Now()
+	for due := heard.Add(takes); ; {
 		asked := time.Now()
-		if f.status, err = r.members[f.From].Host.Status(ctx, f.id, f.status.Phase); err != nil {
+		status, err := r.members[f.From].Host.Status(ctx, f.id, f.status.Phase)
+		pause := poll - time.Since(asked)
+		switch {
+		case err != nil && (!away(err) || time.Since(heard) > job.HeardWithin):
 			return err
+		case err != nil:
+			pause = 10 * poll
+		default:
+			heard, f.status = time.Now(), status
 		}
 		switch {
 		case f.status.Error != "":
@@ -344,12 +387,15 @@ func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, 
 			return fmt.Errorf("it is still %s after %v", f.status.Phase, (takes + more).Round(time.Second))
 		}
 		select {
-		case <-time.After(poll - time.Since(asked)):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// away says whether an error is of the way to a host, and not the host's answer.
+func away(err error) bool { return errors.Is(err, peer.ErrUnreachable) || errors.Is(err, peer.ErrLost) }
 
 // synchronise measures how far the clocks of all hosts that are to send are ahead, right before they are.
 func (r *runner) synchronise(ctx context.Context, flights []*flight) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,8 +38,9 @@ type simulatedHost struct {
 	late  time.Duration // its first byte goes so long after the instant
 	fails func(call string) error
 
-	mu   sync.Mutex
-	jobs map[string]*simulatedJob
+	mu      sync.Mutex
+	jobs    map[string]*simulatedJob
+	shelved map[string]*job.Result
 }
 
 type simulatedJob struct {
@@ -49,7 +52,7 @@ type simulatedJob struct {
 func simulate(count int, carries func(from, to int) float64) *simulated {
 	s := &simulated{carries: carries}
 	for i := range count {
-		s.hosts = append(s.hosts, &simulatedHost{fleet: s, name: fmt.Sprintf("h%d", i), ahead: time.Duration(i) * time.Hour, way: 100 * time.Microsecond, jobs: map[string]*simulatedJob{}})
+		s.hosts = append(s.hosts, &simulatedHost{fleet: s, name: fmt.Sprintf("h%d", i), ahead: time.Duration(i) * time.Hour, way: 100 * time.Microsecond, jobs: map[string]*simulatedJob{}, shelved: map[string]*job.Result{}})
 	}
 	return s
 }
@@ -121,7 +124,29 @@ func (h *simulatedHost) Status(_ context.Context, id string, _ job.Phase) (job.S
 	default:
 		j.status.Phase = job.Running
 	}
+	if part := j.order.Part; j.order.Keep && j.status.Phase == job.Done {
+		h.shelved[part.Key()] = &job.Result{Schema: job.Schema, Part: *part, Kind: j.order.Kind, Status: j.status}
+	}
 	return j.status, nil
+}
+
+func (h *simulatedHost) Results(context.Context) ([]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.shelved)), h.call("results")
+}
+
+func (h *simulatedHost) Result(_ context.Context, key string) (*job.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shelved[key], h.call("result")
+}
+
+func (h *simulatedHost) Drop(_ context.Context, key string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.shelved, key)
+	return h.call("drop")
 }
 
 func (h *simulatedHost) outcome(j *simulatedJob) *job.Outcome {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -55,21 +56,31 @@ type Together struct {
 	LastDone  float64 `json:"last_done_seconds"`
 }
 
+// NewFlow is what a job came to that has ended, as far as its host knows by itself: not when it began, which is of
+// that host's clock, and not what share it had.
+func NewFlow(of pattern.Flow, status *job.Status) Flow {
+	f := Flow{From: of.From, To: of.To, Resent: -1, Error: status.Error}
+	if o := status.Outcome; o != nil && f.Error == "" {
+		f.Goodput, f.LeastRTT, f.LoadedRTT, f.Repeated, f.Resent = o.Goodput, ms(o.LeastRTT), ms(o.LoadedRTT), o.Repeated, o.Retransmits
+		if len(o.Arrived) > 0 {
+			f.Active = o.Arrived[len(o.Arrived)-1].After.Seconds()
+		}
+	}
+	return f
+}
+
 func newRound(flights []*flight, members []Member) Round {
 	r := Round{Flows: []Flow{}}
 	var active []*flight
 	for _, f := range flights {
-		flow := Flow{From: f.From, To: f.To, Resent: -1}
-		o := f.status.Outcome
+		flow := NewFlow(f.Flow, &f.status)
 		switch {
 		case f.err != nil:
-			flow.Error = f.err.Error()
-		case o == nil:
+			flow = Flow{From: f.From, To: f.To, Resent: -1, Error: f.err.Error()}
+		case f.status.Outcome == nil:
 			flow.Error = members[f.From].Name + " does not say what came of it"
 		default:
-			flow.Goodput, flow.LeastRTT, flow.LoadedRTT, flow.Repeated, flow.Resent = o.Goodput, ms(o.LeastRTT), ms(o.LoadedRTT), o.Repeated, o.Retransmits
 			flow.Start = ms(f.began() - f.startAt)
-			flow.Active = f.lasted().Seconds()
 			active = append(active, f)
 		}
 		r.Flows = append(r.Flows, flow)

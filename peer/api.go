@@ -66,6 +66,7 @@ func (s *Server) api(router *http.ServeMux) huma.API {
 	s.probeAPI(api)
 	s.changeAPI(api)
 	s.jobAPI(api)
+	s.resultAPI(api)
 	return api
 }
 

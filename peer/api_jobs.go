@@ -103,21 +103,22 @@ func (c *Client) Status(ctx context.Context, id string, while job.Phase) (s job.
 	if while != "" && while != job.Done {
 		address += "?while=" + url.QueryEscape(string(while))
 	}
-	if err = c.call(ctx, request{method: http.MethodGet, path: address, answer: &s, most: jobAnswer}); err != nil {
+	if err = c.call(ctx, request{method: http.MethodGet, path: address, answer: &s, most: jobAnswer, patience: statusWithin}); err != nil {
 		return s, err
 	}
+	return s, c.understood(&s)
+}
+
+// understood makes how a job stands fit to be shown.
+func (c *Client) understood(s *job.Status) error {
 	s.Error = oneLine(s.Error)
-	if s.Outcome != nil {
-		err = s.Outcome.Check()
-	}
-	if f := s.Finding; f != nil && err == nil {
-		err = f.Check()
+	if f := s.Finding; f != nil {
 		f.Cause, f.Says, f.Action = oneLine(f.Cause), oneLine(f.Says), oneLine(f.Action)
 	}
-	if err != nil {
-		return s, &failure{kind: ErrNotFullbore, says: c.target + " reports what cannot have come of a job", cause: err}
+	if err := s.Check(); err != nil {
+		return &failure{kind: ErrNotFullbore, says: c.target + " reports what cannot have come of a job", cause: err}
 	}
-	return s, nil
+	return nil
 }
 
 // Start has a job start at an instant of the far end's clock.
@@ -134,3 +135,7 @@ func (c *Client) End(ctx context.Context, id string) error {
 
 // endWithin bounds telling a host that its job is over: else it hears of it by hearing nothing.
 const endWithin = 2 * time.Second
+
+// statusWithin is how long a host that is asked how a job stands may be silent: less than [job.HeardWithin], so
+// that who asked can ask again before the job ends for want of an owner.
+const statusWithin = job.AnswerWithin + 3*time.Second

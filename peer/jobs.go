@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/fleet/shelf"
 )
 
 // jobs are those that others have this host do: to send to another far end. Each ends when
@@ -17,6 +19,7 @@ type jobs struct {
 	mu    sync.Mutex
 	known map[string]*ownJob
 	busy  sync.WaitGroup
+	shelf *shelf.Shelf // keeps what comes of parts of experiments; nil: nothing is kept
 }
 
 // Diagnose says what limits the path to a far end.
@@ -27,6 +30,7 @@ type ownJob struct {
 	id        string
 	order     job.Order
 	diagnoses Diagnose
+	shelf     *shelf.Shelf
 	cancel    context.CancelCauseFunc
 	start     chan clock.Instant // gets the instant once
 	timer     *time.Timer        // until its owner is taken for dead, and later until it is forgotten
@@ -50,13 +54,48 @@ func (js *jobs) create(ctx context.Context, order job.Order, diagnoses Diagnose)
 	if len(js.known) >= job.AtOnce {
 		return job.Status{}, problem(ErrBusy, "%d jobs are here, the most at once", len(js.known))
 	}
-	j := &ownJob{id: randomName(), order: order, diagnoses: diagnoses, start: make(chan clock.Instant, 1), changed: make(chan struct{})}
+	if other := js.other(order.Part); other != nil {
+		return job.Status{}, problem(ErrBusy, "it measures for another experiment: %s", other.says())
+	}
+	if order.Keep {
+		if js.shelf == nil {
+			return job.Status{}, problem(ErrRefused, "this far end keeps no results: an experiment of which they are to be kept needs an agent there")
+		}
+		if err := js.shelf.Room(); err != nil {
+			return job.Status{}, problem(ErrBusy, "%s", err)
+		}
+	}
+	j := &ownJob{id: randomName(), order: order, diagnoses: diagnoses, shelf: js.shelf, start: make(chan clock.Instant, 1), changed: make(chan struct{})}
 	j.status = job.Status{ID: j.id, Phase: job.Connecting}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	j.timer = time.AfterFunc(job.HeardWithin, func() { js.unheard(j) })
 	js.known[j.id] = j
 	js.busy.Go(func() { j.run(ctx) })
 	return j.now(), nil
+}
+
+// other is a job that has not ended, of another experiment than a part is of; js.mu is held. Two at the same time would
+// measure each other.
+func (js *jobs) other(part *job.Part) *ownJob {
+	if part == nil {
+		return nil
+	}
+	for _, j := range js.known {
+		if p := j.order.Part; p != nil && p.Experiment != part.Experiment && j.now().Phase != job.Done {
+			return j
+		}
+	}
+	return nil
+}
+
+// says is for who has to wait: which experiment it is, and for how long it can go on.
+func (j *ownJob) says() string {
+	p := j.order.Part
+	says := fmt.Sprintf("%s to %s of %s", p.From, p.To, cmp.Or(p.Name, "an experiment without a name"))
+	if spec := &j.order.Spec; j.order.Kind == job.Transfer {
+		says += fmt.Sprintf(", a transfer of %v", (spec.Omit + spec.Duration).Round(time.Second))
+	}
+	return says
 }
 
 // unheard ends a job whose owner is dead, and forgets it.
@@ -147,16 +186,30 @@ func (j *ownJob) run(ctx context.Context) {
 	default:
 		outcome, err = j.send(ctx)
 	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	status := job.Status{ID: j.id, Phase: job.Done, Outcome: outcome, Finding: finding}
+	if err != nil {
+		status.Error = err.Error()
+	}
+	if err := j.keep(status); err != nil {
+		status.Error = cmp.Or(status.Error, err.Error()) // it is told of, at least
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.status.Outcome, j.status.Finding = outcome, finding
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		j.status.Error = err.Error()
-	}
+	j.status = status
 	j.enter(job.Done)
+}
+
+// keep has what came of a job on the disk before anybody is told of it, where it is to be kept. Its identifier
+// is not in it: it means nothing once the job is forgotten.
+func (j *ownJob) keep(status job.Status) error {
+	if !j.order.Keep {
+		return nil
+	}
+	status.ID = ""
+	return j.shelf.Put(&job.Result{Schema: job.Schema, Part: *j.order.Part, Kind: j.order.Kind, Ended: time.Now().UTC(), Status: status})
 }
 
 // ready waits for the instant of the start to be said.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fullbore/fullbore/fleet/shelf"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
 	"github.com/fullbore/fullbore/peer/iperf3"
@@ -40,6 +41,7 @@ type Config struct {
 	Links    bool                                       // Changes of interfaces, routes and mounts too
 	Jobs     bool                                       // with the token, clients may have this host send to other far ends
 	Diagnose Diagnose                                   // of jobs: names what limits a path; nil: not done
+	Results  string                                     // folder for what comes of jobs and is to be kept, until it is elsewhere; "": such jobs are refused
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
 	IPerf3   IPerf3                                     // what differs for iperf3's clients
@@ -111,6 +113,12 @@ func newServer(c Config, patience timing) (*Server, error) {
 	s.places, s.tally = newPlaces(), newTally()
 	s.transfers = newTransfers(s.log, patience, s.places, s.tally)
 	s.jobs.known = map[string]*ownJob{}
+	if c.Results != "" {
+		var err error
+		if s.jobs.shelf, err = shelf.Open(c.Results); err != nil {
+			return nil, err
+		}
+	}
 	s.pace = newPace(20, 200)
 	s.iperf3 = s.newIPerf3(c.IPerf3)
 	s.name, _ = os.Hostname() // a host without a name is still a far end
@@ -136,6 +144,22 @@ type Listening struct {
 // Multipath TCP stays off: what is measured is one path, and its sockets know
 // fewer options.
 func Listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn, error) {
+	_, port, _ := net.SplitHostPort(address) // what is wrong with it, listening says
+	for try := 1; ; try++ {
+		listener, packets, err := listen(ctx, address)
+		// The system looks for a port that is free for TCP; somebody may have it for UDP.
+		if port != "0" || try == mostPorts || !errors.Is(err, errTakenUDP) {
+			return listener, packets, err
+		}
+	}
+}
+
+// mostPorts is how many ports are tried where any will do.
+const mostPorts = 20
+
+var errTakenUDP = errors.New("listen for path probes")
+
+func listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -146,7 +170,7 @@ func Listen(ctx context.Context, address string) (*net.TCPListener, *net.UDPConn
 	packets, err := shared.ListenPacket(ctx, "udp", listener.Addr().String())
 	if err != nil {
 		_ = listener.Close()
-		return nil, nil, fmt.Errorf("listen for path probes: %w", err)
+		return nil, nil, fmt.Errorf("%w: %w", errTakenUDP, err)
 	}
 	return listener.(*net.TCPListener), packets.(*net.UDPConn), nil
 }
@@ -249,6 +273,9 @@ func (s *Server) features() []string {
 	}
 	if s.allowJobs {
 		features = append(features, "jobs")
+	}
+	if s.jobs.shelf != nil {
+		features = append(features, "results")
 	}
 	return features
 }

@@ -82,9 +82,24 @@ func (r *Run) check() error {
 		return fmt.Errorf("it started in the year %d", year)
 	}
 	for _, text := range append([]string{r.From, r.To, r.Version, r.Far, r.Scenario, r.Verdict, r.Error}, r.Tags...) {
-		if len(text) > 1<<16 || strings.ContainsRune(text, 0) { // PostgreSQL keeps no NUL
-			return errors.New("a name in it is longer than 64 KB, or has a NUL")
+		if err := checkText(text); err != nil {
+			return err
 		}
+	}
+	for i := range r.Flows {
+		if r.Flows[i].Run != r.ID {
+			return errors.New("a flow in it is of another run")
+		}
+		if err := r.Flows[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkText(text string) error {
+	if len(text) > 1<<16 || strings.ContainsRune(text, 0) { // PostgreSQL keeps no NUL
+		return errors.New("a name in it is longer than 64 KB, or has a NUL")
 	}
 	return nil
 }
@@ -125,6 +140,11 @@ func (s *Store) Import(ctx context.Context, r *Run) (added bool, err error) {
 		}
 		for i := range r.Transfers {
 			if err := insertTransfer(ctx, tx, h.ID, i+1, &r.Transfers[i]); err != nil {
+				return err
+			}
+		}
+		for i := range r.Flows {
+			if _, err := insertFlow(ctx, tx, &r.Flows[i]); err != nil {
 				return err
 			}
 		}

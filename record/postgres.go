@@ -2,7 +2,11 @@ package record
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,8 +39,26 @@ func openPostgres(place string) (*Store, error) {
 			var failed *pgconn.PgError
 			return errors.As(err, &failed) && failed.Code == "53100" // disk_full
 		},
+		away: isAway,
+		kept: func(err error) bool {
+			var failed *pgconn.PgError
+			return errors.As(err, &failed) && failed.Code == "23505" // unique_violation
+		},
 		copy: copySeries,
 	}}, nil
+}
+
+// isAway says whether an error is of a connection to a server that stops, starts, or cannot be reached.
+func isAway(err error) bool {
+	var failed *pgconn.PgError
+	if errors.As(err, &failed) {
+		// Classes 08, connection exceptions, and 57P, operator interventions (PostgreSQL manual, appendix A).
+		return strings.HasPrefix(failed.Code, "08") || strings.HasPrefix(failed.Code, "57P")
+	}
+	var refused *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &refused) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
 // visible is the address of a server without its password.

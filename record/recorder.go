@@ -33,8 +33,9 @@ type Recorder struct {
 	lost    int       // messages for which there was no room
 	watched *watching // nil: nobody watches
 
-	done chan struct{}
-	err  error // of writing, once done is closed
+	begun chan struct{} // closed once the run is in the store
+	done  chan struct{}
+	err   error // of writing, once done is closed
 }
 
 // waiting is how many messages may wait for a slow store.
@@ -45,7 +46,7 @@ const waiting = 1024
 func Start(place string, h Header) *Recorder {
 	now := time.Now()
 	h.Schema, h.ID, h.State, h.Started = Schema, NewID(), Running, now.UTC()
-	r := &Recorder{id: h.ID, began: now, messages: make(chan Message, waiting), done: make(chan struct{})}
+	r := &Recorder{id: h.ID, began: now, messages: make(chan Message, waiting), begun: make(chan struct{}), done: make(chan struct{})}
 	if strings.HasPrefix(place, watched) {
 		r.watched = &watching{}
 	}
@@ -82,6 +83,7 @@ func (r *Recorder) work(place string, h Header) (err error) {
 	if err != nil {
 		return err
 	}
+	close(r.begun)
 	defer func() { err = errors.Join(err, to.close()) }()
 	alive := time.NewTicker(beat)
 	defer alive.Stop()
@@ -150,12 +152,28 @@ func (r *Recorder) Progress(p bulk.Progress) {
 // patience is how long the end of a run waits for its store.
 const patience = 15 * time.Second
 
+// Begun waits until the run is in the store, for what may only be measured where it is kept. The error says
+// why it is not.
+func (r *Recorder) Begun(ctx context.Context) error {
+	select {
+	case <-r.begun:
+		return nil
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // ID is the identifier of the run.
 func (r *Recorder) ID() string { return r.id }
 
 // End writes the outcome, and waits until all is written. The error says why the
 // run is not kept, or not all of it.
-func (r *Recorder) End(o Outcome) error {
+func (r *Recorder) End(o Outcome) error { return r.EndWithin(o, patience) }
+
+// EndWithin is End with so much patience: a process that goes on can wait until a server is there again.
+func (r *Recorder) EndWithin(o Outcome, patience time.Duration) error {
 	o.Ended = time.Now().UTC()
 	r.add(Message{End: &o})
 	r.mu.Lock()

@@ -67,6 +67,7 @@ type Run struct {
 	Transfers []Transfer      `json:"transfers,omitempty"` // in their order, with all samples
 	Hosts     []Host          `json:"hosts,omitempty"`     // facts and tunables, of either end before and after
 	Changes   []Change        `json:"changes,omitempty"`   // that it kept on the hosts, and those that it found since the run before
+	Flows     []Flow          `json:"flows,omitempty"`     // of an experiment of many hosts that a hub ran, as their hosts say what came of each
 	Predicted *Prediction     `json:"predicted,omitempty"` // by a tuning in the path's twin; found when a run is reported, and not kept with it
 }
 
@@ -164,10 +165,13 @@ type Host struct {
 // Side is an end of the path, as the one that ran the command sees it.
 type Side string
 
-// The two ends.
+// The two ends, and others.
 const (
 	Near Side = "near" // where the command ran: bulk.Result's Client
 	Far  Side = "far"  // bulk.Result's Server
+
+	// Member is one of many hosts. What it is like is kept once for all runs, and with a run only what changed.
+	Member Side = "member"
 )
 
 // When facts were collected.

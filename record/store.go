@@ -28,6 +28,8 @@ type database struct {
 	size func(ctx context.Context, s *Store) (int64, error)              // bytes on disk
 	tidy func(ctx context.Context, s *Store) error                       // gives disk space back after much was removed
 	full func(error) bool                                                // the disk is
+	away func(error) bool                                                // the server is, and may come back; nil: there is none
+	kept func(error) bool                                                // what was to be written is there already; nil with away
 	copy func(ctx context.Context, tx *transaction, rows []series) error // many rows at once; nil: one by one
 }
 
@@ -127,6 +129,30 @@ func (s *Store) change(ctx context.Context, make func(tx *transaction) error) (e
 		return s.explain(err)
 	}
 	return s.explain(tx.Commit())
+}
+
+// How long a server may be away, and how often it is tried meanwhile. A restart takes seconds; what is written
+// waits in memory.
+const (
+	awayFor  = 2 * time.Minute
+	tryAgain = 250 * time.Millisecond
+)
+
+// steadily writes once more what a server that went away did not confirm. If it had written it, that is
+// what it says then.
+func (s *Store) steadily(ctx context.Context, write func(context.Context) error) error {
+	err := write(ctx)
+	for since := time.Now(); err != nil && s.kind.away != nil && s.kind.away(err) && time.Since(since) < awayFor; {
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+			return err
+		}
+		if err = write(ctx); err != nil && s.kind.kept(err) {
+			return nil
+		}
+	}
+	return err
 }
 
 // ErrFull says that the disk of the record is full.

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -80,7 +81,19 @@ func isKept(t *testing.T, version int, s *Store) {
 	if len(samples) != 50 || samples[49].Bytes != 49<<20 || samples[49].TCP.SndCwnd != 59 {
 		t.Errorf("version %d: samples %+v", version, samples)
 	}
+	if version < withFlows {
+		return
+	}
+	if len(r.Flows) != 1 || r.Flows[0].From != "a" || r.Flows[0].Goodput != 1 || string(r.Flows[0].Data) != `{"goodput":1e+09}` {
+		t.Errorf("version %d: flows %+v", version, r.Flows)
+	}
+	if shifts, err := s.Shifts(t.Context(), "mesh", 10); err != nil || len(shifts) != 1 || shifts[0].After != 5e8 {
+		t.Errorf("version %d: shifts %+v, %v", version, shifts, err)
+	}
 }
+
+// withFlows is the first version that keeps flows.
+const withFlows = 4
 
 // keepOne keeps one run of everything.
 func keepOne(t *testing.T, place string) {
@@ -91,6 +104,15 @@ func keepOne(t *testing.T, place string) {
 	r.Event(Result, "x 300")
 	r.Host(Host{Side: Near, When: After, Is: &host.Facts{Name: "a", Version: "6.1", Tunables: map[string]string{"net.core.rmem_max": "4000000"}}})
 	if err := r.End(Outcome{State: Done, Goodput: 9e8, Verdict: "receiver-buffer", Document: []byte(`{"gain":300}`), Changes: []Change{{"a", "net.core.rmem_max", "212992", "4000000", ByTune}}}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.KeepFlows(t.Context(), "mesh", []Flow{aFlow(r.ID(), "a", "b", 0, 1e9)})
+	shift := Shift{Experiment: "mesh", Kind: ShiftSends, From: "a", Since: time.Unix(1e9, 0), Run: r.ID(), Found: time.Unix(2e9, 0), Before: 9e8, After: 5e8}
+	if err := errors.Join(err, s.KeepShifts(t.Context(), []Shift{shift}), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

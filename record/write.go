@@ -67,30 +67,43 @@ func (w *writer) write(ctx context.Context, m Message) error {
 	if m.Progress != nil {
 		return nil // it is not kept
 	}
-	return w.store.change(ctx, func(tx *transaction) error {
-		switch {
-		case m.Event != nil:
-			w.events++
-			return insertPart(ctx, tx, w.header.ID, "event", w.events, m.Event)
-		case m.Transfer != nil:
-			w.transfers++
-			if err := w.name(ctx, tx, m.Transfer.Result); err != nil {
-				return err
-			}
-			return insertTransfer(ctx, tx, w.header.ID, w.transfers, m.Transfer)
-		case m.Host != nil:
-			return w.host(ctx, tx, m.Host)
-		case m.End != nil:
-			return w.end(ctx, tx, m.End)
+	return w.store.steadily(ctx, func(ctx context.Context) error {
+		next := *w // what a failed attempt counted does not count
+		err := w.store.change(ctx, func(tx *transaction) error { return next.add(ctx, tx, m) })
+		if err == nil || w.store.kind.kept != nil && w.store.kind.kept(err) {
+			*w = next
 		}
-		return nil
+		return err
 	})
+}
+
+func (w *writer) add(ctx context.Context, tx *transaction, m Message) error {
+	switch {
+	case m.Event != nil:
+		w.events++
+		return insertPart(ctx, tx, w.header.ID, "event", w.events, m.Event)
+	case m.Transfer != nil:
+		w.transfers++
+		if err := w.name(ctx, tx, m.Transfer.Result); err != nil {
+			return err
+		}
+		return insertTransfer(ctx, tx, w.header.ID, w.transfers, m.Transfer)
+	case m.Host != nil && m.Host.Side == Member:
+		return w.member(ctx, tx, m.Host)
+	case m.Host != nil:
+		return w.host(ctx, tx, m.Host)
+	case m.End != nil:
+		return w.end(ctx, tx, m.End)
+	}
+	return nil
 }
 
 // beat says that the run goes on.
 func (w *writer) beat(ctx context.Context) error {
-	_, err := w.store.write.ExecContext(ctx, `UPDATE run SET seen = $1 WHERE id = $2`, stamp(time.Now()), w.header.ID)
-	return w.store.explain(err)
+	return w.store.steadily(ctx, func(ctx context.Context) error {
+		_, err := w.store.write.ExecContext(ctx, `UPDATE run SET seen = $1 WHERE id = $2`, stamp(time.Now()), w.header.ID)
+		return w.store.explain(err)
+	})
 }
 
 // close ends the store's connections: a recorder has one of its own.
@@ -126,6 +139,32 @@ func (w *writer) host(ctx context.Context, tx *transaction, h *Host) error {
 		}
 	}
 	return insertPart(ctx, tx, w.header.ID, "host", w.hosts, h)
+}
+
+// member keeps what another setting is since the host of a fleet was last looked at, and how it is now: that
+// of hundreds of hosts after each run would be the same again and again.
+func (w *writer) member(ctx context.Context, tx *transaction, h *Host) error {
+	if h.Is == nil {
+		return nil
+	}
+	var last *host.Facts
+	var data []byte
+	err := tx.QueryRowContext(ctx, `SELECT data FROM member WHERE host = $1`, h.Is.Name).Scan(&data)
+	if err == nil {
+		last = new(host.Facts)
+		err = expand(data, last)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if err := w.change(ctx, tx, differences(last, h.Is)); err != nil {
+		return err
+	}
+	if data, err = shrink(h.Is); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO member (host, run, data) VALUES ($1, $2, $3) ON CONFLICT (host) DO UPDATE SET run = $2, data = $3`, h.Is.Name, w.header.ID, data)
+	return err
 }
 
 // lastFacts are the latest that a run before had of a host; nil: none.
@@ -255,16 +294,25 @@ func (r *series) values() []any {
 
 // insertPart writes a part of a run as compressed JSON.
 func insertPart(ctx context.Context, tx *transaction, run, kind string, n int, part any) error {
+	data, err := shrink(part)
+	if err != nil {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO part (run, kind, n, data) VALUES ($1, $2, $3, $4)`, run, kind, n, data)
+	return err
+}
+
+// shrink makes compressed JSON, which expand reads.
+func shrink(part any) ([]byte, error) {
 	text, err := json.Marshal(part)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", kind, err)
+		return nil, fmt.Errorf("encode: %w", err)
 	}
 	var data bytes.Buffer
 	zip := gzip.NewWriter(&data)
 	_, err = zip.Write(text)
 	if err := errors.Join(err, zip.Close()); err != nil {
-		return fmt.Errorf("compress %s: %w", kind, err)
+		return nil, fmt.Errorf("compress: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO part (run, kind, n, data) VALUES ($1, $2, $3, $4)`, run, kind, n, data.Bytes())
-	return err
+	return data.Bytes(), nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/fullbore/fullbore/fleet/bus"
 	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
+	"github.com/fullbore/fullbore/fleet/regular"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/lab"
 	"github.com/fullbore/fullbore/near"
@@ -189,9 +190,10 @@ func (f *fleetFlags) experiment(app *app, keep *recordFlags, asJSON bool, of fun
 		return err
 	}
 	kept := keep.keep(app, record.Fleet, bulk.Forward, peer.Hello{})
+	e.ID = kept.id()
 	result, err := fleet.Run(app.ctx, members, e, kept.watching(watch))
 	watch.End()
-	kept.end(fleetOutcome(result), result, err)
+	kept.end(regular.Outcome(result), result, err)
 	if err != nil && (result == nil || len(result.Rounds) == 0) {
 		return err
 	}
@@ -201,40 +203,6 @@ func (f *fleetFlags) experiment(app *app, keep *recordFlags, asJSON bool, of fun
 	_, _ = fmt.Fprintln(app.stdout)
 	report.Fleet(app.stdout, result)
 	return err
-}
-
-// fleetOutcome is what the record lists of an experiment: between whom, and what they came to together or,
-// where each sent to each, what is usual.
-func fleetOutcome(r *fleet.Result) record.Outcome {
-	if r == nil {
-		return record.Outcome{}
-	}
-	all := unit.Count(len(r.Hosts), "host")
-	o := record.Outcome{From: all, To: "each other"}
-	if len(r.Rounds) > 0 && len(r.Rounds[0].Flows) > 0 {
-		first := r.Rounds[0].Flows[0]
-		switch r.Pattern {
-		case "incast":
-			o.From, o.To = unit.Count(len(r.Hosts)-1, "host"), r.Host(first.To)
-		case "fan-out":
-			o.From, o.To = r.Host(first.From), unit.Count(len(r.Hosts)-1, "host")
-		case fleet.Rehearsal:
-			o.To = "nobody"
-		}
-		if t := r.Rounds[len(r.Rounds)-1].Together; t != nil {
-			o.Goodput = unit.Rate(t.Goodput)
-		}
-	}
-	if r.Mesh != nil {
-		o.Goodput = unit.Rate(r.Mesh.Goodput.Usual())
-	}
-	for _, c := range r.Causes {
-		if c.Finding != nil {
-			o.Verdict = c.Cause
-			break
-		}
-	}
-	return o
 }
 
 type fleetRehearseCmd struct {

@@ -73,6 +73,14 @@ func (f *recordFlags) keep(app *app, kind record.Kind, d bulk.Direction, far pee
 	return k
 }
 
+// id is that of the run; "" where it is not kept.
+func (k *keeper) id() string {
+	if k.recorder == nil {
+		return ""
+	}
+	return k.recorder.ID()
+}
+
 // ofScenario sets the lab's scenario of the run that is kept next.
 func (f *recordFlags) ofScenario(scenario string) *recordFlags {
 	own := *f

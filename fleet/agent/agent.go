@@ -43,8 +43,11 @@ type Command struct {
 	JSON    bool   `short:"J" name:"json" help:"Print what this agent is, once it is connected, as one line of JSON."`
 }
 
-// keptToken is the file of the token that an agent joined with.
-const keptToken = "token"
+// What an agent's folder has, besides its key.
+const (
+	keptToken   = "token"   // that it joined with
+	keptResults = "results" // that no hub has fetched yet
+)
 
 // Run dials in, and answers until the context ends. It is a far end too, of an identity; diagnose is what it
 // does to say what limits a path. Errors that are [ErrUsage] are of the command line.
@@ -74,7 +77,7 @@ func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, i
 		return err
 	}
 	login.Key = key
-	server, err := peer.NewServer(peer.Config{Identity: identity, Log: log, Jobs: true, Diagnose: diagnose})
+	server, err := peer.NewServer(peer.Config{Identity: identity, Log: log, Jobs: true, Diagnose: diagnose, Results: filepath.Join(dir, keptResults)})
 	if err != nil {
 		return err
 	}
@@ -210,5 +213,5 @@ func Diagnose(ctx context.Context, far *peer.Client) (*job.Finding, error) {
 		return nil, err
 	}
 	v := &x.Diagnosis.Verdict
-	return &job.Finding{Cause: v.Cause, Confidence: v.Confidence, Says: v.Says, Action: v.Action, Goodput: float64(x.Evidence.Transfer.Goodput(bulk.Forward))}, nil
+	return &job.Finding{Cause: v.Cause, Confidence: v.Confidence, Says: v.Says, Action: v.Action, Goodput: float64(x.Evidence.Transfer.Goodput(bulk.Forward)), Bytes: x.Spent.Bytes}, nil
 }

@@ -35,6 +35,8 @@ type Order struct {
 	To     string    `json:"to" maxLength:"300" doc:"The other host: address:port of its far end"`
 	Place  Place     `json:"place" doc:"There, for a transfer, which who ordered it has taken: the host that sends needs no token of the other"`
 	Spec   bulk.Spec `json:"spec" doc:"Of a transfer"`
+	Part   *Part     `json:"part,omitempty" doc:"Of which experiment it is: a host does jobs of one at a time"`
+	Keep   bool      `json:"keep,omitempty" doc:"What comes of it stays on the host's disk until it is kept elsewhere"`
 }
 
 // Place is one for a transfer at a far end: who has it may send there, once.
@@ -46,9 +48,17 @@ type Place struct {
 
 // Check says what is wrong with an order. It comes over the network.
 func (o *Order) Check() error {
-	switch {
-	case o.Schema != Schema:
+	if o.Schema != Schema {
 		return fmt.Errorf("an order of schema %q, this host takes %q", o.Schema, Schema)
+	}
+	if o.Part != nil {
+		if err := o.Part.Check(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Keep && o.Part == nil:
+		return errors.New("an order to keep what comes of it that does not say of which experiment it is")
 	case o.Kind == Rehearsal:
 		return nil
 	case o.Kind == Diagnosis:
@@ -99,6 +109,19 @@ type Status struct {
 	Finding *Finding `json:"finding,omitempty"` // of a diagnosis, once it is done
 }
 
+// Check says what cannot be right in how a job stands, which comes over the network.
+func (s *Status) Check() error {
+	if s.Outcome != nil {
+		if err := s.Outcome.Check(); err != nil {
+			return err
+		}
+	}
+	if s.Finding != nil {
+		return s.Finding.Check()
+	}
+	return nil
+}
+
 // Finding is what a diagnosis came to.
 type Finding struct {
 	Cause      string  `json:"cause"`      // as `fullbore diagnose --explain` lists them
@@ -106,12 +129,13 @@ type Finding struct {
 	Says       string  `json:"says"`
 	Action     string  `json:"action,omitempty"`
 	Goodput    float64 `json:"goodput_bps"`
+	Bytes      int64   `json:"bytes,omitempty"` // that its transfers moved
 }
 
 // Check says what cannot be right in a finding, which comes over the network.
 func (f *Finding) Check() error {
 	const longest = 4000
-	if f.Cause == "" || max(len(f.Cause), len(f.Says), len(f.Action)) > longest || !(f.Confidence >= 0 && f.Confidence <= 1) || !(f.Goodput >= 0) || math.IsInf(f.Goodput, 0) {
+	if f.Cause == "" || max(len(f.Cause), len(f.Says), len(f.Action)) > longest || !(f.Confidence >= 0 && f.Confidence <= 1) || !(f.Goodput >= 0) || math.IsInf(f.Goodput, 0) || f.Bytes < 0 {
 		return errors.New("a finding that cannot be")
 	}
 	return nil

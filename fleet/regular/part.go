@@ -1,0 +1,140 @@
+package regular
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/fleet/pattern"
+	"github.com/fullbore/fullbore/fleet/schedule"
+	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/unit"
+	"github.com/fullbore/fullbore/version"
+)
+
+// usual are the hosts of an experiment that names none: those that are there, and those that were when it was
+// last run.
+func (k *keeper) usual(ctx context.Context, e *schedule.Experiment, there []fleet.Member) (names []string, err error) {
+	for _, m := range there {
+		names = append(names, m.Name)
+	}
+	last, found, err := k.store.LastOf(ctx, record.Fleet, e.Name)
+	if err != nil || !found {
+		return names, err
+	}
+	var before fleet.Result
+	if found, err := k.store.Document(ctx, last.ID, mostOfDocument, &before); err != nil || !found {
+		return names, err
+	}
+	for _, name := range before.Hosts {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// mostOfDocument bounds what is read of an earlier run.
+const mostOfDocument = 64 << 20
+
+// daily is the time for which a schedule bounds the traffic.
+const daily = 24 * time.Hour
+
+// spent says of a host why it may not take part: with what it moved in the last day, and what it did when this
+// experiment was last run, it would move more than it may. Of one that was never in it nothing is expected.
+func (k *keeper) spent(ctx context.Context, e *schedule.Experiment) (func(name string) string, error) {
+	if k.Schedule.Daily == 0 {
+		return func(string) string { return "" }, nil
+	}
+	moved, err := k.store.Moved(ctx, time.Now().Add(-daily))
+	if err != nil {
+		return nil, err
+	}
+	expected := map[string]int64{}
+	if last, found, err := k.store.LastOf(ctx, record.Fleet, e.Name); err != nil {
+		return nil, err
+	} else if found {
+		if expected, err = k.store.MovedIn(ctx, last.ID); err != nil {
+			return nil, err
+		}
+	}
+	return func(name string) string {
+		if moved[name]+expected[name] <= int64(k.Schedule.Daily) {
+			return ""
+		}
+		return fmt.Sprintf("over its traffic: it moved %v in 24 h, this experiment takes %v, and it may have %v", unit.Size(moved[name]), unit.Size(expected[name]), k.Schedule.Daily)
+	}, nil
+}
+
+// header is that of a run of an experiment.
+func header(command []string, e *schedule.Experiment) record.Header {
+	return record.Header{Kind: record.Fleet, Command: command, Version: version.String(), From: "many hosts", To: "each other", Tags: []string{e.Name}}
+}
+
+// experimentOf is what a schedule asks for, between those hosts.
+func experimentOf(e *schedule.Experiment, members []fleet.Member) (x fleet.Experiment, err error) {
+	x = fleet.Experiment{Spec: e.Spec()}
+	if x.Pattern, err = pattern.Named(e.Pattern); err != nil {
+		return x, err
+	}
+	if e.At != "" {
+		x.Centre = slices.IndexFunc(members, func(m fleet.Member) bool { return m.Name == e.At })
+	}
+	return x, nil
+}
+
+// looks is how many hosts are asked what they are like at the same time.
+const looks = 16
+
+// look keeps what became different on hosts since they were last looked at. What one does not say is not kept:
+// measuring matters more.
+func look(ctx context.Context, members []fleet.Member, recorder *record.Recorder) {
+	var all errgroup.Group
+	all.SetLimit(looks)
+	for _, m := range members {
+		of, ok := m.Host.(interface {
+			Facts(context.Context) (*host.Facts, error)
+		})
+		if !ok {
+			continue
+		}
+		all.Go(func() error {
+			if facts, err := of.Facts(ctx); err == nil {
+				own := *facts
+				own.Name = m.Name // as the experiment has it
+				recorder.Host(record.Host{Side: record.Member, When: record.Before, Is: &own})
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+}
+
+// keep keeps what came of flows: see [fleet.Keep].
+func (k *keeper) keep(ctx context.Context, results []*job.Result) error {
+	var flows []record.Flow
+	name := ""
+	for _, r := range results {
+		data, err := json.Marshal(r.Status)
+		if err != nil {
+			return err
+		}
+		f := record.Flow{
+			Run: r.Part.Experiment, Round: r.Part.Round, N: r.Part.Flow, From: r.Part.From, To: r.Part.To,
+			Kind: string(r.Kind), Ended: r.Ended, Bytes: r.Bytes(), Error: r.Status.Error, Data: data,
+		}
+		if o := r.Status.Outcome; o != nil {
+			f.Goodput = unit.Rate(o.Goodput)
+		}
+		flows, name = append(flows, f), r.Part.Name
+	}
+	_, err := k.store.KeepFlows(ctx, name, flows)
+	return err
+}

@@ -1,0 +1,4 @@
+package shelf
+
+// syncDir does nothing: Windows syncs no folders.
+func syncDir(string) error { return nil }
