@@ -50,6 +50,9 @@ func FleetRows(r *fleet.Result) []FleetRow {
 		}
 	}
 	t.failed()
+	for _, l := range r.LeftOut {
+		t.row("left out", l.Host+": "+l.Why)
+	}
 	t.started()
 	return t.rows
 }

@@ -36,6 +36,7 @@ type fleetCmd struct {
 	Run      fleetRunCmd      `cmd:"" help:"Have many hosts measure at the same time: who sends to whom is a pattern."`
 	Rehearse fleetRehearseCmd `cmd:"" help:"Start many hosts without any traffic: who is there, how well their clocks are known, how far apart they start."`
 	Hosts    fleetHostsCmd    `cmd:"" help:"List the hosts that are there."`
+	Shifts   fleetShiftsCmd   `cmd:"" help:"Show where hosts and ways moved to another level in an experiment of a hub's schedule, and what changed on the hosts."`
 }
 
 // fleetFlags say which hosts.

@@ -24,7 +24,7 @@ type historyCmd struct {
 // runFilter says which runs are meant.
 type runFilter struct {
 	Host  string `placeholder:"HOST" help:"Only runs that this host sent or received in."`
-	Kind  string `placeholder:"VERB" enum:",test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,watch" default:"" help:"Only those of a verb: test, diagnose, tune, compare, sweep, nfs-test, nfs-diagnose, nfs-tune or watch."`
+	Kind  string `placeholder:"VERB" enum:",test,diagnose,tune,compare,sweep,nfs-test,nfs-diagnose,nfs-tune,fleet,watch" default:"" help:"Only those of a verb: test, diagnose, tune, compare, sweep, nfs-test, nfs-diagnose, nfs-tune, fleet or watch."`
 	Tag   string `placeholder:"TAG" help:"Only those with this tag."`
 	Since string `placeholder:"WHEN" help:"Only those since a time: 2026-11-01, '2026-11-01 14:30', or an age such as 12h or 30d."`
 	Until string `placeholder:"WHEN" help:"Only those before a time."`

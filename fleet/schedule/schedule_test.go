@@ -3,7 +3,9 @@ package schedule
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -137,4 +139,33 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%v, %v", s, err)
 		}
 	})
+}
+
+// TestManual: docs/fleet.md has a row for each key with what it takes, and a schedule that can be read.
+func TestManual(t *testing.T) {
+	text, err := os.ReadFile("../../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[Schedule](), reflect.TypeFor[Experiment]()} {
+		for name, field := range schema.Keys(of) {
+			row := regexp.MustCompile("(?m)^\\| (?:`[a-z]+`, )*`" + name + "`.*").FindString(string(text))
+			least, _, _ := strings.Cut(schema.Range(field), " to ")
+			if words := field.Tag.Get("of"); words != "" {
+				least = "`" + strings.Join(strings.Fields(words), "`, `") + "`"
+				row = strings.ReplaceAll(row, " (default)", "")
+			}
+			if name == "time" || name == "omit" || name == "streams" {
+				continue // they are those of fleet run
+			}
+			if row == "" || name != "experiments" && !strings.Contains(row, least) {
+				t.Errorf("docs/fleet.md has no row of %s, from %s: %q", name, least, row)
+			}
+		}
+	}
+	_, example, _ := strings.Cut(string(text), "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if s, err := Parse("docs/fleet.md", []byte(example)); err != nil || len(s.Experiments) != 2 {
+		t.Errorf("%v: %s", err, example)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/record"
 )
 
@@ -71,11 +72,22 @@ func (r *redaction) learn(run *record.Run) {
 // line. Whom it is between is a count of hosts.
 func (r *redaction) learnFleet(run *record.Run, add func(string)) {
 	var document struct {
-		Hosts []string `json:"hosts"`
+		Hosts   []string        `json:"hosts"`
+		LeftOut []fleet.LeftOut `json:"left_out"`
 	}
 	_ = json.Unmarshal(run.Document, &document) // else there are no names
 	for _, name := range document.Hosts {
 		add(name)
+	}
+	for _, left := range document.LeftOut {
+		add(left.Host)
+	}
+	for i := range run.Flows {
+		add(run.Flows[i].From)
+		add(run.Flows[i].To)
+	}
+	for _, c := range run.Changes {
+		add(c.Host)
 	}
 	for i, arg := range run.Command {
 		flag, value, joined := strings.Cut(arg, "=")
