@@ -1,6 +1,6 @@
 # The few long commands worth a name. Everything else is plain go.
 
-.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs bench-fleet meshes nfs-scenarios guest mutants
+.PHONY: build test tunings golden accuracy twins bench bench-lab bench-page bench-nfs bench-fleet meshes kills nfs-scenarios guest mutants
 
 build: ## one static binary, ./fullbore
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o fullbore ./cmd/fullbore
@@ -35,11 +35,14 @@ bench-nfs: ## what NFS's client gets for a second of the processor, beside libnf
 nfs-scenarios: ## the lab's scenarios of NFS, each diagnosed as it says of itself and tuned (docs/nfs.md); on an idle machine
 	go test -run '^$$' -bench NFSScenarios -benchtime 1x -timeout 30m ./cmd/fullbore
 
-bench-fleet: ## 1,000 agents on one hub, and on three NATS servers of which one is killed (docs/fleet.md); on an idle machine
-	FULLBORE_AGENTS=1000 go test -count 1 -run 'TestManyAgents|TestCluster' -v ./fleet/hub
+bench-fleet: ## 1,000 agents on one hub, on three NATS servers of which one is killed, and with PostgreSQL restarted (docs/fleet.md); on an idle machine
+	FULLBORE_AGENTS=1000 go test -count 1 -run 'TestManyAgents|TestCluster|TestManyResults' -v ./fleet/hub
 
 meshes: ## what is sick in 20 drawn meshes, and why (docs/fleet.md); half an hour, on an idle machine, as root
 	FULLBORE_MESHES=20 go test -count 1 -run TestIntegrationMeshes -timeout 60m -v ./cmd/fullbore
+
+kills: ## a hub, agents and their network killed at 200 random instants: nothing is lost (docs/fleet.md); 20 minutes, as root
+	FULLBORE_KILLS=200 go test -count 1 -run TestIntegrationKills -timeout 60m -v ./cmd/fullbore
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root
 	go run ./bench

@@ -9,9 +9,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,8 +25,11 @@ import (
 	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/fleet/agent"
 	"github.com/fullbore/fullbore/fleet/bus"
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/internal/freeport"
+	"github.com/fullbore/fullbore/internal/postgres"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/record"
 )
 
 // The test's program is also the hub, or a NATS server, in a process of its own.
@@ -136,10 +141,11 @@ func alone(t *testing.T) {
 	}
 }
 
-// join has many agents dial in at once.
-func join(t *testing.T, how func(name string) (bus.Login, error), agents int) {
+// join has many agents dial in at once, and gives the folder in which they keep results.
+func join(t *testing.T, how func(name string) (bus.Login, error), agents int) (results string) {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
+	results = t.TempDir()
 	var running, ready sync.WaitGroup
 	t.Cleanup(func() { end(); running.Wait() })
 	var failed sync.Map
@@ -147,7 +153,7 @@ func join(t *testing.T, how func(name string) (bus.Login, error), agents int) {
 		ready.Add(1)
 		running.Go(func() {
 			name := fmt.Sprintf("node%04d", i)
-			conn, run, err := dialIn(ctx, name, how)
+			conn, run, err := dialIn(ctx, name, results, how)
 			if err != nil {
 				failed.Store(name, err)
 			}
@@ -163,9 +169,10 @@ func join(t *testing.T, how func(name string) (bus.Login, error), agents int) {
 		t.Errorf("%v: %v", name, err)
 		return true
 	})
+	return results
 }
 
-func dialIn(ctx context.Context, name string, how func(name string) (bus.Login, error)) (*nats.Conn, func() error, error) {
+func dialIn(ctx context.Context, name, results string, how func(name string) (bus.Login, error)) (*nats.Conn, func() error, error) {
 	l, err := how(name)
 	if err != nil {
 		return nil, nil, err
@@ -174,7 +181,7 @@ func dialIn(ctx context.Context, name string, how func(name string) (bus.Login, 
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := peer.NewServer(peer.Config{Jobs: true})
+	server, err := peer.NewServer(peer.Config{Jobs: true, Results: filepath.Join(results, name)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,6 +257,101 @@ func TestManyAgents(t *testing.T) {
 	memory, spent := used(t, command.Process.Pid)
 	t.Logf("| %d agents on one hub | joined after %.3g s | a command to all: %.0f ms | start: 50 %% within %.2g ms, 99 %% within %.2g ms, clocks known to %.2g ms | hub: %d MiB, %.2g s of processor time |",
 		n, joined.Seconds(), told.Seconds()*1e3, r.Skew.P50, r.Skew.P99, r.Skew.Bound, memory>>20, spent)
+}
+
+// TestManyResults: what many agents come to is in PostgreSQL once, although that is restarted in the middle, and no
+// agent has any of it any more.
+func TestManyResults(t *testing.T) {
+	alone(t)
+	n := count(t)
+	database := postgres.New(t)
+	store, err := record.Open(t.Context(), database.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	_, line := process(t, beHub, t.TempDir())
+	var hub said
+	if err := json.Unmarshal([]byte(line), &hub); err != nil {
+		t.Fatal(err)
+	}
+	at := func(token string) (bus.Login, error) {
+		config, secret, err := peer.Pinned(hub.At, token)
+		return bus.Login{URL: "nats://" + hub.At, Name: "test", TLS: config, Token: secret, Log: quiet}, err
+	}
+	disk := join(t, func(name string) (bus.Login, error) {
+		l, err := at(hub.Join)
+		if err == nil {
+			l.Name = name
+			l.Key, err = bus.NewKey()
+		}
+		return l, err
+	}, n)
+	l, err := at(hub.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := members(t, connect(t, l), n)
+	r := record.Start(database.Address, record.Header{Kind: record.Fleet, Tags: []string{"many"}})
+	if err := r.Begun(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keep := func(ctx context.Context, results []*job.Result) error {
+		var flows []record.Flow
+		for _, r := range results {
+			flows = append(flows, record.Flow{Run: r.Part.Experiment, Round: r.Part.Round, N: r.Part.Flow, From: r.Part.From, To: r.Part.To, Kind: string(r.Kind), Ended: r.Ended})
+		}
+		_, err := store.KeepFlows(ctx, "many", flows)
+		return err
+	}
+	experiments := 1
+	if os.Getenv("FULLBORE_AGENTS") != "" {
+		experiments = 3
+	}
+	ids := []string{r.ID()}
+	var spent []time.Duration
+	for i := range experiments {
+		if i > 0 {
+			ids = append(ids, record.NewID())
+		}
+		began := time.Now()
+		stopped := make(chan struct{})
+		go func() { // while hosts get ready, start, or are asked what came of it
+			defer close(stopped)
+			time.Sleep(time.Duration(i+1) * 700 * time.Millisecond)
+			database.Stop(syscall.SIGQUIT)
+			time.Sleep(3 * time.Second)
+			database.Run()
+		}()
+		if _, err := fleet.Run(t.Context(), all, fleet.Experiment{ID: ids[i], Name: "many", Keep: keep, Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nobody{}); err != nil {
+			t.Error(err)
+		}
+		<-stopped
+		spent = append(spent, time.Since(began))
+	}
+	if err := r.EndWithin(record.Outcome{State: record.Done}, time.Minute); err != nil {
+		t.Error(err)
+	}
+	kept, twice := 0, 0
+	for _, id := range ids {
+		run, err := store.Load(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]int{}
+		for _, f := range run.Flows {
+			of[f.From]++
+			if of[f.From] > 1 {
+				twice++
+			}
+		}
+		kept += len(of)
+	}
+	left, err := filepath.Glob(filepath.Join(disk, "*", "*"))
+	if err != nil || len(left) > 0 || kept != experiments*n || twice > 0 {
+		t.Errorf("%d of %d results are kept, %d twice, %d still on disks, %v", kept, experiments*n, twice, len(left), err)
+	}
+	t.Logf("| %d agents, %d results | PostgreSQL killed %d times | %d lost, %d twice | each took %v |", n, experiments*n, experiments, experiments*n-kept, twice, spent)
 }
 
 // tell sends each host a command at once, and gives how long it took until all have answered.

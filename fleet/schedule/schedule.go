@@ -29,7 +29,7 @@ type Schedule struct {
 // Experiment is run again and again, between the hosts that are there.
 type Experiment struct {
 	Name    string        `yaml:"name" json:"name" example:"mesh"`
-	Every   time.Duration `yaml:"every" json:"every_ns" range:"1m 8784h" example:"6h"`   // from one start to the next
+	Every   time.Duration `yaml:"every" json:"every_ns" range:"1s 8784h" example:"6h"`   // from one start to the next
 	Jitter  time.Duration `yaml:"jitter" json:"jitter_ns" range:"0s 24h" example:"10m"`  // within which each start is drawn, so that it meets nothing else each time
 	Between Window        `yaml:"between" json:"between,omitzero" example:"22:00-06:00"` // when it may start, by the hub's clock
 	Pattern string        `yaml:"pattern" json:"pattern" of:"pairs shift incast fan-out all" example:"pairs"`

@@ -46,7 +46,7 @@ func TestParseFails(t *testing.T) {
 		"daily: 1GB":                          "file:1:1: a schedule needs experiments",
 		"experiments: [{name: a}]":            `say how often with every`,
 		"experiments: [{name: A, every: 1h}]": `name "A": use 1 to 50 small letters`,
-		"experiments: [{name: a, every: 5s}]": "every 5s is not within 1m and 8784h",
+		"experiments: [{name: a, every: 5ms}]": "every 5ms is not within 1s and 8784h",
 		"experiments: [{name: a, evry: 5s}]":  `did you mean every?`,
 		"experiments: [{name: a, every: 1h, jitter: 2h}]":                            "jitter 2h0m0s is longer than the interval",
 		"experiments: [{name: a, every: 1h}, {name: a, every: 1h}]":                  `file:1:`,
