@@ -21,6 +21,8 @@ import (
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/exposition"
+	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/sick"
 	"github.com/fullbore/fullbore/flow"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/internal/golden"
@@ -52,7 +54,36 @@ func kept(t *testing.T) func(context.Context) (*record.Store, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepExperiment(t, store)
 	return func(ctx context.Context) (*record.Store, error) { return record.Open(ctx, place) }
+}
+
+// keepExperiment keeps what a hub's schedule did once, and that something moved.
+func keepExperiment(t *testing.T, store *record.Store) {
+	t.Helper()
+	const id = "019aab00-0000-7000-8000-000000000000"
+	result := fleet.Result{
+		Schema: fleet.Schema, Pattern: "pairs", Hosts: []string{"store1", "node1", "node2"}, LeftOut: []fleet.LeftOut{{Host: "node3", Why: "not connected"}},
+		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 1, Goodput: 9e8}, {From: 1, To: 0, Error: "nothing answers"}}}},
+		Sick:   &sick.Found{Hosts: []sick.Host{{Host: 2}}},
+	}
+	document, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
+	run := &record.Run{
+		Header:   record.Header{Schema: record.Schema, ID: id, Kind: record.Fleet, State: record.Done, Started: began, Ended: began.Add(time.Minute), From: "3 hosts", To: "each other", Goodput: 9e8, Tags: []string{"mesh"}},
+		Document: document,
+		Flows:    []record.Flow{{Run: id, From: "store1", To: "node1", Kind: "transfer", Ended: began, Goodput: 9e8, Bytes: 5e8}},
+	}
+	if _, err := store.Import(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	shifts := []record.Shift{{Experiment: "mesh", Kind: record.ShiftSends, From: "node2", Since: began, Run: id, Found: time.Now()}, {Experiment: "mesh", Kind: record.ShiftSends, From: "node1", Since: began, Run: id, Found: began.AddDate(-1, 0, 0)}}
+	if err := store.KeepShifts(t.Context(), shifts); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // looks gives one snapshot after the other: the first without rates.

@@ -68,7 +68,8 @@ func (r *runs) read(ctx context.Context, store *record.Store, m *exposition.Text
 		g.write(m, f)
 	}
 	r.figures = known
-	return m.String(), nil
+	err = experiments(ctx, store, m)
+	return m.String(), err
 }
 
 // of are the figures of a run that is done.

@@ -148,3 +148,15 @@ func (s *Store) Changed(ctx context.Context, experiment string, hosts []string, 
 	}
 	return of, err
 }
+
+// Experiments are the names of those that were run again and again, the one that was run last first: tags of runs
+// whose flows are kept.
+func (s *Store) Experiments(ctx context.Context, most int) ([]string, error) {
+	return gather(ctx, s, "experiments", `SELECT tag.tag, MAX(run.started) AS latest FROM run JOIN tag ON tag.run = run.id
+		WHERE run.kind = $1 AND EXISTS (SELECT 1 FROM flow WHERE flow.run = run.id) GROUP BY tag.tag ORDER BY latest DESC, tag.tag LIMIT $2`,
+		func(rows *sql.Rows) (name string, err error) {
+			var latest int64
+			err = rows.Scan(&name, &latest)
+			return name, err
+		}, string(Fleet), most)
+}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -84,10 +85,11 @@ func Ask(ctx context.Context, now func() Instant, ask func(context.Context) (Rea
 // slow, the most that Linux corrects one by (MAXFREQ, include/linux/timex.h).
 const drift = 2 * 500e-6
 
-// Error is the bound at an instant of this host's clock, before or after the exchange.
+// Error is the bound at an instant of this host's clock, before or after the exchange. Clocks are read in
+// whole nanoseconds: two readings may be one further apart than what they are of.
 func (o Offset) Error(at Instant) time.Duration {
 	apart := at - o.At
-	return o.Bound + time.Duration(drift*float64(max(apart, -apart)))
+	return o.Bound + time.Duration(math.Ceil(drift*float64(max(apart, -apart)))) + 1
 }
 
 // Narrow is what is known of the offset at an instant from an exchange before it and one after it: each

@@ -42,12 +42,12 @@ func TestParse(t *testing.T) {
 // TestParseFails: what is wrong is said with its place.
 func TestParseFails(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    "file:1:1: not a schedule",
-		"daily: 1GB":                          "file:1:1: a schedule needs experiments",
-		"experiments: [{name: a}]":            `say how often with every`,
-		"experiments: [{name: A, every: 1h}]": `name "A": use 1 to 50 small letters`,
+		"":                                     "file:1:1: not a schedule",
+		"daily: 1GB":                           "file:1:1: a schedule needs experiments",
+		"experiments: [{name: a}]":             `say how often with every`,
+		"experiments: [{name: A, every: 1h}]":  `name "A": use 1 to 50 small letters`,
 		"experiments: [{name: a, every: 5ms}]": "every 5ms is not within 1s and 8784h",
-		"experiments: [{name: a, evry: 5s}]":  `did you mean every?`,
+		"experiments: [{name: a, evry: 5s}]":   `did you mean every?`,
 		"experiments: [{name: a, every: 1h, jitter: 2h}]":                            "jitter 2h0m0s is longer than the interval",
 		"experiments: [{name: a, every: 1h}, {name: a, every: 1h}]":                  `file:1:`,
 		"experiments: [{name: a, every: 1h, between: 25:00-06:00}]":                  `"25:00-06:00" is no part of a day`,
