@@ -13,6 +13,7 @@ import (
 	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/fleet/bus"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/record"
 )
 
 // met are hosts of a lab that meet at a hub on the first of them.
@@ -24,11 +25,11 @@ type met struct {
 	agents map[string]*lab.Cmd
 }
 
-// command is fullbore on a host, with a state folder of its own.
+// command is fullbore on a host, with a state folder and a record of its own that this process sees too: those that
+// a lab gives its hosts are theirs alone.
 func (m *met) command(h *lab.Host, args ...string) *lab.Cmd {
-	command := h.Command(m.t.Context(), self(m.t), args...)
-	command.Env = append(os.Environ(), "FULLBORE_STATE="+filepath.Join(m.dir, h.Name()))
-	return command
+	state := filepath.Join(m.dir, h.Name())
+	return h.Command(m.t.Context(), "env", append([]string{"FULLBORE_STATE=" + state, record.Variable + "=" + filepath.Join(state, "record.db"), self(m.t)}, args...)...)
 }
 
 // says starts a command that goes on, and reads its first line.

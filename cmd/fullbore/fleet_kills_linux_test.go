@@ -189,7 +189,7 @@ func (k *torn) settings(h *lab.Host) string {
 // and comes back. Nothing keeps sending, no result that was on a disk is lost, none is kept twice, and no host is
 // another one than it was. FULLBORE_KILLS says how many instants (make kills).
 func TestIntegrationKills(t *testing.T) {
-	kills := 5
+	kills := 3
 	if text := os.Getenv("FULLBORE_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
@@ -226,16 +226,16 @@ network:
 		k.startAgent(h, "--token", says.Join)
 		had.watch(t, h.Name(), filepath.Join(k.dir, h.Name(), "agent", "results"))
 	}
-	const watched = 20 // of so many times that the hub is killed, one is waited for until nothing may send any more
+	const watched = 10 // of so many times that the hub is killed, one is waited for until nothing may send any more
 	hubs := 0
 	for i := range kills {
-		time.Sleep(time.Duration(k.random.Int64N(int64(4 * time.Second))))
-		away := time.Duration(k.random.Int64N(int64(3 * time.Second)))
+		time.Sleep(time.Duration(k.random.Int64N(int64(3 * time.Second))))
+		away := time.Duration(k.random.Int64N(int64(2 * time.Second)))
 		node := k.nodes()[k.random.IntN(len(k.nodes()))]
 		switch k.random.IntN(4) {
 		case 0:
 			k.kill(k.running)
-			if hubs++; hubs%watched == 1 {
+			if hubs++; hubs%watched == 0 {
 				k.quietWithin(job.HeardWithin + time.Second)
 			}
 			time.Sleep(away)
@@ -246,7 +246,7 @@ network:
 			k.startAgent(node)
 		case 2:
 			k.cut(node)
-			time.Sleep(5 * away) // beyond what a job waits
+			time.Sleep(6 * away) // also longer than a job waits for who ordered it
 			k.mend(node)
 		case 3:
 			k.cut(first)

@@ -113,7 +113,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("after %d: %+v, %v", asked, o, err)
 	}
 	for _, apart := range []time.Duration{2 * time.Second, -2 * time.Second} {
-		if got := o.Error(o.At + apart); got != o.Bound+2*time.Millisecond {
+		if got := o.Error(o.At + apart); got != o.Bound+2*time.Millisecond+1 { // ns
 			t.Errorf("%v later the bound is %v", apart, got)
 		}
 	}

@@ -84,10 +84,8 @@ func Run(ctx context.Context, c Config) error {
 		}
 		if now := time.Now(); !now.Before(next.due) {
 			next.due = now.Add(min(tryAgain, next.Every))
-			if k.experiment(ctx, next.Experiment) {
+			if k.experiment(ctx, next.Experiment) && ctx.Err() == nil {
 				next.due = next.Due(now, time.Now(), rand.Float64())
-			}
-			if ctx.Err() == nil {
 				c.Log.Info("planned", "experiment", next.Name, "next", next.due.Format(time.DateTime))
 			}
 		}
