@@ -407,7 +407,7 @@ func (r *runner) synchronise(ctx context.Context, flights []*flight) {
 			senders = append(senders, f)
 		}
 	}
-	eachOf(senders, asking, func(f *flight) { f.offset, f.err = clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock) })
+	r.askClocks(senders, func(f *flight) { f.offset, f.err = clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock) })
 	for _, f := range flights {
 		if of := first[f.From]; f.err == nil && of != nil {
 			f.offset, f.err = of.offset, of.err
@@ -415,17 +415,28 @@ func (r *runner) synchronise(ctx context.Context, flights []*flight) {
 	}
 }
 
-// asking is how many hosts are asked for their clocks at a time: an exchange that waits for others here,
-// or in one queue with them, says less.
-const asking = 32
+// Bounds of asking for clocks.
+const (
+	askWithin = 2 * time.Second // all hosts, if each exchange takes as long as those with the first one
+	mostAsked = 256             // at a time
+)
+
+// askClocks asks hosts for their clocks: one, and the others as many at a time as it takes to be done soon
+// (Little's law), and no more. An exchange that waits for others here, or in one queue with them, says less.
+func (r *runner) askClocks(hosts []*flight, ask func(*flight)) {
+	if len(hosts) == 0 {
+		return
+	}
+	ask(hosts[0])
+	roundTrip := 2 * hosts[0].offset.Bound
+	atOnce := int(time.Duration(len(hosts)*clock.Exchanges) * roundTrip / askWithin)
+	eachOf(hosts[1:], min(mostAsked, max(2, atOnce)), ask)
+}
 
 // narrow asks for the clocks again. After a rehearsal nothing is in the way; after a transfer too much
 // time has gone by for it to say more than the exchanges before.
 func (r *runner) narrow(ctx context.Context, flights []*flight) {
-	eachOf(flights, asking, func(f *flight) {
-		if f.err != nil {
-			return
-		}
+	r.askClocks(slices.DeleteFunc(slices.Clone(flights), func(f *flight) bool { return f.err != nil }), func(f *flight) {
 		after, err := clock.Ask(ctx, clock.Now, r.members[f.From].Host.Clock)
 		if err == nil {
 			f.offset, err = clock.Narrow(f.offset, after, f.startAt)

@@ -22,6 +22,9 @@ type Shelf interface {
 	Drop(ctx context.Context, key string) error
 }
 
+// dropping is how many hosts are told at a time that what they have is kept.
+const dropping = 32
+
 // number says of flights that run together which part of the experiment each is.
 func (r *runner) number(flights []*flight) {
 	for i, f := range flights {
@@ -52,7 +55,7 @@ func (r *runner) keep(ctx context.Context, flights []*flight) {
 		r.watch.Result(fmt.Sprintf("%s not kept yet: %v; the hosts have them, and are asked for them later", unit.Count(len(results), "result"), err))
 		return
 	}
-	eachOf(ended, asking, func(f *flight) {
+	eachOf(ended, dropping, func(f *flight) {
 		if shelf, ok := r.members[f.From].Host.(Shelf); ok {
 			_ = shelf.Drop(ctx, f.part.Key()) // else it is found there later, and is kept already
 		}

@@ -94,6 +94,11 @@ func (r *Run) check() error {
 			return err
 		}
 	}
+	for i := range r.Shifts {
+		if err := r.Shifts[i].check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -147,6 +152,9 @@ func (s *Store) Import(ctx context.Context, r *Run) (added bool, err error) {
 			if _, err := insertFlow(ctx, tx, &r.Flows[i]); err != nil {
 				return err
 			}
+		}
+		if err := insertShifts(ctx, tx, r.Shifts, time.Now()); err != nil { // whoever watches over that record was told there
+			return err
 		}
 		return insertChanges(ctx, tx, h.ID, 0, r.Changes)
 	})

@@ -154,7 +154,7 @@ func (s *Store) load(ctx context.Context, id string) (*Run, error) {
 	err = errors.Join(err, readAll(ctx, tx, id, "event", &r.Events))
 	err = errors.Join(err, readAll(ctx, tx, id, "transfer", &r.Transfers))
 	err = errors.Join(err, readAll(ctx, tx, id, "host", &r.Hosts))
-	err = errors.Join(err, readSeries(ctx, tx, r), readChanges(ctx, tx, r), readFlows(ctx, tx, r))
+	err = errors.Join(err, readSeries(ctx, tx, r), readChanges(ctx, tx, r), readFlows(ctx, tx, r), readShifts(ctx, tx, r))
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,7 @@ type Run struct {
 	Hosts     []Host          `json:"hosts,omitempty"`     // facts and tunables, of either end before and after
 	Changes   []Change        `json:"changes,omitempty"`   // that it kept on the hosts, and those that it found since the run before
 	Flows     []Flow          `json:"flows,omitempty"`     // of an experiment of many hosts that a hub ran, as their hosts say what came of each
+	Shifts    []Shift         `json:"shifts,omitempty"`    // that were found after this run of an experiment
 	Predicted *Prediction     `json:"predicted,omitempty"` // by a tuning in the path's twin; found when a run is reported, and not kept with it
 }
 

@@ -55,19 +55,54 @@ func (s *Shift) Hosts() []string {
 func (s *Store) KeepShifts(ctx context.Context, shifts []Shift) error {
 	err := s.steadily(ctx, func(ctx context.Context) error {
 		return s.change(ctx, func(tx *transaction) error {
-			for _, h := range shifts {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO shift (experiment, kind, sender, receiver, since, run, found, before, after, told) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0) ON CONFLICT DO NOTHING`,
-					h.Experiment, string(h.Kind), h.From, h.To, stamp(h.Since), h.Run, stamp(h.Found), float64(h.Before), float64(h.After)); err != nil {
-					return err
-				}
-			}
-			return nil
+			return insertShifts(ctx, tx, shifts, time.Time{})
 		})
 	})
 	if err != nil {
 		return fmt.Errorf("keep shifts in %s: %w", s.place, err)
 	}
 	return nil
+}
+
+// insertShifts writes shifts that somebody was told of then; zero: nobody was.
+func insertShifts(ctx context.Context, tx *transaction, shifts []Shift, told time.Time) error {
+	for _, h := range shifts {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO shift (experiment, kind, sender, receiver, since, run, found, before, after, told) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			h.Experiment, string(h.Kind), h.From, h.To, stamp(h.Since), h.Run, stamp(h.Found), float64(h.Before), float64(h.After), stamp(told)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check says what keeps a shift that came from elsewhere from being kept.
+func (s *Shift) check() error {
+	if s.Kind != ShiftSends && s.Kind != ShiftReceives && s.Kind != ShiftLink {
+		return fmt.Errorf("it has a shift of kind %.20q", s.Kind)
+	}
+	for _, text := range []string{s.Experiment, s.From, s.To, s.Run} {
+		if err := checkText(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readShifts adds those that were found after a run.
+func readShifts(ctx context.Context, from reader, r *Run) error {
+	rows, err := from.QueryContext(ctx, shiftColumns+`WHERE run = $1 ORDER BY kind, sender, receiver, since`, r.ID)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		s, err := scanShift(rows)
+		if err != nil {
+			return err
+		}
+		r.Shifts = append(r.Shifts, s)
+	}
+	return rows.Err()
 }
 
 // Shifts are those of an experiment, the newest first; no more than most of them.

@@ -39,9 +39,9 @@ type Offset struct {
 	At    Instant       // this host's clock at the exchange
 }
 
-// exchanges are how many are made. The one with the least round trip counts: it waited least in
+// Exchanges are how many are made. The one with the least round trip counts: it waited least in
 // queues, which are all that makes the ways there and back differ on a path that is the same both ways.
-const exchanges = 16
+const Exchanges = 16
 
 // ErrNonsense says that a host's readings cannot be those of a clock.
 var ErrNonsense = errors.New("these are no readings of a clock")
@@ -69,7 +69,7 @@ func Estimate(all []Exchange) (Offset, error) {
 // Ask makes exchanges with a host, one after the other. Now is this host's clock.
 func Ask(ctx context.Context, now func() Instant, ask func(context.Context) (Reading, error)) (Offset, error) {
 	var all []Exchange
-	for range exchanges {
+	for range Exchanges {
 		e := Exchange{Sent: now()}
 		var err error
 		if e.Reading, err = ask(ctx); err != nil {

@@ -109,7 +109,7 @@ func TestAsk(t *testing.T) {
 		}
 		return Reading{now + time.Hour, now + time.Hour}, nil
 	})
-	if err != nil || asked != exchanges || o.Bound != time.Millisecond/2 || o.Ahead != time.Hour-time.Millisecond/2 {
+	if err != nil || asked != Exchanges || o.Bound != time.Millisecond/2 || o.Ahead != time.Hour-time.Millisecond/2 {
 		t.Errorf("after %d: %+v, %v", asked, o, err)
 	}
 	for _, apart := range []time.Duration{2 * time.Second, -2 * time.Second} {

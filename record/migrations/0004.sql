@@ -32,6 +32,7 @@ CREATE TABLE shift (
 	told       BIGINT NOT NULL,         -- to the webhook; 0: not yet
 	PRIMARY KEY (experiment, kind, sender, receiver, since)
 );
+CREATE INDEX shift_run ON shift (run);
 
 -- What each host of experiments of many was like when it was last looked at.
 CREATE TABLE member (

@@ -8,17 +8,22 @@ import (
 	"github.com/fullbore/fullbore/figure"
 	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/fleet/pattern"
+	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
 	"github.com/fullbore/fullbore/unit"
 )
 
-// fleet is an experiment over many hosts.
-func (s *summary) fleet(r *fleet.Result, l limits, clean func(string) string) {
+// fleet is an experiment over many hosts, with what was found to have moved to another level after it.
+func (s *summary) fleet(r *fleet.Result, shifts []record.Shift, l limits, clean func(string) string) {
 	s.Before = ""
 	if r.Pattern == fleet.Rehearsal {
 		s.Headline = "a rehearsal, without traffic"
 	}
-	for _, row := range report.FleetRows(r) {
+	rows := report.FleetRows(r)
+	for i := range shifts {
+		rows = append(rows, report.FleetRow{Label: "moved", Text: shifts[i].String()})
+	}
+	for _, row := range rows {
 		switch {
 		case row.Label == "sick" && s.Headline == "":
 			s.Headline, s.Tone = "nothing is sick", "good"

@@ -42,7 +42,8 @@ func meshRun(t testing.TB) *record.Run {
 			{Flow: pattern.Flow{From: 5, To: 0}, Finding: &job.Finding{Cause: "random-loss", Confidence: 0.95, Says: "1 % of the segments are lost, whatever the rate is.", Goodput: 41e6}},
 			{Flow: pattern.Flow{From: 1, To: 2}, Error: "host-2.lab.example went away"},
 		},
-		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 1, Goodput: 96e6}}, Skew: &fleet.Skew{P50: 0.2, P99: 1.1, Bound: 2.2, Claimed: true}}},
+		Rounds:  []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 1, Goodput: 96e6}}, Skew: &fleet.Skew{P50: 0.2, P99: 1.1, Bound: 2.2, Claimed: true}}},
+		LeftOut: []fleet.LeftOut{{Host: "host-9.lab.example", Why: "not connected"}},
 	}
 	for i := range hosts {
 		r.Hosts = append(r.Hosts, "host-"+string(rune('1'+i))+".lab.example")
@@ -59,7 +60,10 @@ func meshRun(t testing.TB) *record.Run {
 			}
 		}
 	}
-	return fleetRun(t, "8 hosts", "each other", r, "--hub", "broker.lab.example:5202", "-t", "1s")
+	run := fleetRun(t, "8 hosts", "each other", r, "--hub", "broker.lab.example:5202", "-t", "1s")
+	run.Shifts = []record.Shift{{Experiment: "mesh", Kind: record.ShiftLink, From: "host-2.lab.example", To: "host-3.lab.example", Since: run.Started.Add(-6 * time.Hour), Run: run.ID, Found: run.Started, Before: 96e6, After: 45e6}}
+	run.Flows = []record.Flow{{Run: run.ID, From: "host-10.lab.example", To: "host-1.lab.example", Kind: "transfer", Data: json.RawMessage(`{"error":"host-10.lab.example went away"}`)}}
+	return run
 }
 
 // incastRun is one of three hosts that send to one.

@@ -86,6 +86,10 @@ func (r *redaction) learnFleet(run *record.Run, add func(string)) {
 		add(run.Flows[i].From)
 		add(run.Flows[i].To)
 	}
+	for i := range run.Shifts {
+		add(run.Shifts[i].From)
+		add(run.Shifts[i].To)
+	}
 	for _, c := range run.Changes {
 		add(c.Host)
 	}

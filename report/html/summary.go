@@ -101,7 +101,7 @@ func summarise(run *record.Run, l limits) *summary {
 	case docs.raised != nil:
 		s.raised(docs.raised, l, clean)
 	case docs.fleet != nil:
-		s.fleet(docs.fleet, l, clean)
+		s.fleet(docs.fleet, run.Shifts, l, clean)
 	case docs.err != nil:
 		s.warn(clean(docs.err.Error()))
 	}
