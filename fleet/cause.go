@@ -50,6 +50,20 @@ func (r *runner) causes(ctx context.Context) error {
 	return nil
 }
 
+// findings adds what diagnoses that ran at the same time came to.
+func (r *runner) findings(flights []*flight) {
+	for _, f := range flights {
+		if f.kind != job.Diagnosis {
+			continue
+		}
+		c := Cause{Flow: f.Flow, Finding: f.status.Finding}
+		if f.err != nil {
+			c.Error, c.Finding = f.err.Error(), nil
+		}
+		r.result.Causes = append(r.result.Causes, c)
+	}
+}
+
 // String is a line for people.
 func (c *Cause) String() string {
 	if c.Finding == nil {

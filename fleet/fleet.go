@@ -43,15 +43,15 @@ type Member struct {
 
 // Experiment is what to measure.
 type Experiment struct {
-	Pattern  pattern.Pattern
-	Rehearse bool // without traffic: all hosts start, and say when
-	Centre   int  // the place of the one host that the pattern may be about
-	Spec     bulk.Spec
-	Lead     time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
-	ID       string        // a UUID: of the run that it is kept as; "": a new one
-	Name     string        // as people call it, where it has a name
-	Keep     Keep          // keeps what comes of each flow; nil: it is in the result only
-	LeftOut  []LeftOut     // hosts that are not among its members
+	Pattern pattern.Pattern
+	Kind    job.Kind // of what each flow is; "": a transfer. In a rehearsal all hosts start, and say when, without traffic
+	Centre  int      // the place of the one host that the pattern may be about
+	Spec    bulk.Spec
+	Lead    time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
+	ID      string        // a UUID: of the run that it is kept as; "": a new one
+	Name    string        // as people call it, where it has a name
+	Keep    Keep          // keeps what comes of each flow; nil: it is in the result only
+	LeftOut []LeftOut     // hosts that are not among its members
 }
 
 // LeftOut is a host that should take part, and why it does not.
@@ -168,6 +168,7 @@ var ErrNobody = errors.New("no flow came to a result")
 // Run runs an experiment. A flow that fails does so alone: it is in the result with its error. When
 // the context ends, all jobs do.
 func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*Result, error) {
+	e.Kind = cmp.Or(e.Kind, job.Transfer)
 	rounds, err := e.rounds(len(members))
 	if err != nil {
 		return nil, err
@@ -180,15 +181,18 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 	}
 	for i, round := range rounds {
 		what := fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), r.says(round))
-		if e.Rehearse {
+		switch e.Kind {
+		case job.Rehearsal:
 			what = "rehearse with " + unit.Count(len(members), "host")
+		case job.Diagnosis:
+			what = fmt.Sprintf("diagnose, round %d of %d: %s", i+1, len(rounds), r.says(round))
 		}
 		r.watch.Phase(what)
 		if err := r.round(ctx, round); err != nil {
 			return r.result, err
 		}
 	}
-	if e.Pattern.Mesh && !e.Rehearse {
+	if e.Pattern.Mesh && e.Kind == job.Transfer {
 		if err := r.confirm(ctx); err != nil {
 			return r.result, err
 		}
@@ -203,22 +207,31 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 }
 
 func (e *Experiment) name() string {
-	if e.Rehearse {
+	if e.Kind == job.Rehearsal {
 		return Rehearsal
 	}
 	return e.Pattern.Name
 }
 
-// rounds are who sends to whom; in a rehearsal each host has a job with itself.
+// rounds are who does something with whom. In a rehearsal each host has a job with itself; a diagnosis has both of
+// its hosts for itself.
 func (e *Experiment) rounds(hosts int) ([]pattern.Round, error) {
-	if !e.Rehearse {
-		return e.Pattern.Rounds(hosts, e.Centre)
+	if e.Kind == job.Rehearsal {
+		var all pattern.Round
+		for i := range hosts {
+			all = append(all, pattern.Flow{From: i, To: i})
+		}
+		return []pattern.Round{all}, nil
 	}
-	var all pattern.Round
-	for i := range hosts {
-		all = append(all, pattern.Flow{From: i, To: i})
+	rounds, err := e.Pattern.Rounds(hosts, e.Centre)
+	if err != nil || e.Kind != job.Diagnosis {
+		return rounds, err
 	}
-	return []pattern.Round{all}, nil
+	var apart []pattern.Round
+	for _, round := range rounds {
+		apart = append(apart, pattern.Apart(round, hosts)...)
+	}
+	return apart, nil
 }
 
 // runner is an experiment that runs.
@@ -270,12 +283,8 @@ type flight struct {
 // round runs flows at the same time, and adds what came of them.
 func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	flights := make([]*flight, len(round))
-	kind := job.Transfer
-	if r.Rehearse {
-		kind = job.Rehearsal
-	}
 	for i, f := range round {
-		flights[i] = &flight{Flow: f, kind: kind}
+		flights[i] = &flight{Flow: f, kind: r.Kind}
 	}
 	r.number(flights)
 	defer r.part(ctx, flights)
@@ -295,21 +304,30 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	})
 	each(flights, func(f *flight) {
 		if f.err == nil {
-			f.err = r.follow(ctx, f, job.Done, at-clock.Now()+r.Spec.Omit+r.Spec.Duration, windUp)
+			f.err = r.follow(ctx, f, job.Done, at-clock.Now()+r.takes(), windUp)
 		}
 	})
-	if r.Rehearse {
+	if r.Kind == job.Rehearsal {
 		r.narrow(ctx, flights)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	r.keep(ctx, flights)
+	r.findings(flights)
 	done := newRound(flights, r.members)
 	r.result.Rounds = append(r.result.Rounds, done)
 	r.enter(&done)
 	r.watch.Result(done.String())
 	return nil
+}
+
+// takes is how long a flow goes on once it has started.
+func (r *runner) takes() time.Duration {
+	if r.Kind == job.Diagnosis {
+		return diagnosing
+	}
+	return r.Spec.Omit + r.Spec.Duration
 }
 
 // each does something for all flights that can wait for each other, and waits.
@@ -457,7 +475,7 @@ func (r *runner) part(ctx context.Context, flights []*flight) {
 // enter puts what a round came to into the mesh.
 func (r *runner) enter(round *Round) {
 	n := len(r.members)
-	if r.Pattern.Mesh && !r.Rehearse && r.result.Mesh == nil {
+	if r.Pattern.Mesh && r.Kind != job.Rehearsal && r.result.Mesh == nil {
 		r.result.Mesh = &Mesh{sick.NewMatrix(n), sick.NewMatrix(n), sick.NewMatrix(n)}
 	}
 	for _, f := range round.Flows {

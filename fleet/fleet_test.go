@@ -312,7 +312,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	s.hosts[5].fails = func(string) error { return errors.New("away") }
 	e := experiment(t, "pairs")
-	e.Rehearse = true
+	e.Kind = job.Rehearsal
 	r, err := Run(t.Context(), s.members(), e, &said{})
 	if err != nil {
 		t.Fatal(err)
@@ -397,5 +397,40 @@ func (g *givesUp) Phase(text string) {
 	g.said.Phase(text)
 	if len(g.lines) >= g.after {
 		g.cancel()
+	}
+}
+
+// TestDiagnoseAll: each way is diagnosed, no host in two diagnoses at a time, and each comes back with its cause.
+func TestDiagnoseAll(t *testing.T) {
+	t.Parallel()
+	s := simulate(4, func(_, _ int) float64 { return 1e9 })
+	s.hosts[3].fails = func(call string) error {
+		if call == "prepare" {
+			return errors.New("it does not want to")
+		}
+		return nil
+	}
+	e := experiment(t, "shift")
+	e.Kind = job.Diagnosis
+	r, err := Run(t.Context(), s.members(), e, &said{})
+	if err != nil || r.Check() != nil {
+		t.Fatal(err, r.Check())
+	}
+	if r.Pattern != "shift" || r.Sick != nil || len(r.Causes) != 12 {
+		t.Errorf("%+v", r)
+	}
+	for _, round := range r.Rounds {
+		busy := map[int]bool{}
+		for _, f := range round.Flows {
+			if busy[f.From] || busy[f.To] {
+				t.Errorf("a host is in two diagnoses: %+v", round.Flows)
+			}
+			busy[f.From], busy[f.To] = true, true
+		}
+	}
+	for _, c := range r.Causes {
+		if failed := c.From == 3; failed != (c.Error != "") || failed == (c.Finding != nil) || !failed && c.Cause != "random-loss" {
+			t.Errorf("%+v", c)
+		}
 	}
 }

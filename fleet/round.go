@@ -60,6 +60,9 @@ type Together struct {
 // that host's clock, and not what share it had.
 func NewFlow(of pattern.Flow, status *job.Status) Flow {
 	f := Flow{From: of.From, To: of.To, Resent: -1, Error: status.Error}
+	if d := status.Finding; d != nil && f.Error == "" {
+		f.Goodput = d.Goodput
+	}
 	if o := status.Outcome; o != nil && f.Error == "" {
 		f.Goodput, f.LeastRTT, f.LoadedRTT, f.Repeated, f.Resent = o.Goodput, ms(o.LeastRTT), ms(o.LoadedRTT), o.Repeated, o.Retransmits
 		if len(o.Arrived) > 0 {
@@ -77,6 +80,7 @@ func newRound(flights []*flight, members []Member) Round {
 		switch {
 		case f.err != nil:
 			flow = Flow{From: f.From, To: f.To, Resent: -1, Error: f.err.Error()}
+		case f.status.Finding != nil:
 		case f.status.Outcome == nil:
 			flow.Error = members[f.From].Name + " does not say what came of it"
 		default:

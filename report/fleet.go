@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -38,7 +39,7 @@ type FleetRow struct{ Label, Text string }
 func FleetRows(r *fleet.Result) []FleetRow {
 	t := &fleetWords{Result: r}
 	switch {
-	case r.Mesh != nil:
+	case r.Mesh != nil && r.Sick != nil:
 		t.sick()
 	case r.Pattern == fleet.Rehearsal:
 		for i := range r.Rounds {
@@ -48,6 +49,9 @@ func FleetRows(r *fleet.Result) []FleetRow {
 		for i := range r.Rounds {
 			t.together(&r.Rounds[i])
 		}
+	}
+	if r.Sick == nil {
+		t.verdicts()
 	}
 	t.failed()
 	for _, l := range r.LeftOut {
@@ -176,6 +180,41 @@ func (s *fleetWords) sick() {
 		}
 		s.row("sick", fmt.Sprintf("the way from %s to %s: %v, and %v with others%s", s.Host(l.From), s.Host(l.To), unit.Rate(l.Goodput), unit.Rate(l.Usual), again))
 		s.why(func(f pattern.Flow) bool { return f == l.Flow })
+	}
+}
+
+// mostVerdicts is how many ways are named with their verdicts.
+const mostVerdicts = 20
+
+// verdicts says what was found where each way was diagnosed: how often each cause, and which ways have another one
+// than the usual.
+func (s *fleetWords) verdicts() {
+	count := map[string]int{}
+	for i := range s.Causes {
+		if c := &s.Causes[i]; c.Finding != nil {
+			count[c.Cause]++
+		}
+	}
+	if len(count) == 0 {
+		return
+	}
+	causes := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
+	var text []string
+	for _, c := range causes {
+		text = append(text, fmt.Sprintf("%s of %d ways", c, count[c]))
+	}
+	s.row("verdicts", strings.Join(text, ", "))
+	named := 0
+	for i := range s.Causes {
+		c := &s.Causes[i]
+		if c.Finding == nil || len(causes) > 1 && c.Cause == causes[0] {
+			continue
+		}
+		if named++; named > mostVerdicts {
+			s.row("more", "--json has the others")
+			break
+		}
+		s.row("verdict", fmt.Sprintf("%s: %s", s.Flow(c.From, c.To), c.String()))
 	}
 }
 

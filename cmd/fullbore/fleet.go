@@ -99,6 +99,7 @@ type fleetRunCmd struct {
 	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), all (each to each other at once), or list (as --flows has it) (${default})."`
 	Flows    string        `placeholder:"FILE" help:"With --pattern list: who sends to whom, a line each, ROUND FROM TO. Those of one round run together."`
 	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
+	Verb     string        `default:"test" enum:"test,diagnose" placeholder:"VERB" help:"test, or diagnose: say what limits each way, no host in two diagnoses at a time; -t, -O and -P are not for that (${default})."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
 	Parallel int           `short:"P" default:"1" placeholder:"N" help:"TCP streams of each flow (${default})."`
@@ -125,6 +126,9 @@ func (c *fleetRunCmd) Run(app *app) error {
 	}
 	return c.experiment(app, &c.recordFlags, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
 		e = fleet.Experiment{Centre: len(members) - 1, Spec: spec}
+		if c.Verb == "diagnose" {
+			e.Kind = job.Diagnosis
+		}
 		if e.Pattern, err = chosen(members); err != nil {
 			return e, err
 		}
@@ -217,7 +221,7 @@ func (c *fleetRehearseCmd) Run(app *app) error {
 		return err
 	}
 	return c.experiment(app, &c.recordFlags, c.JSON, func([]fleet.Member) (fleet.Experiment, error) {
-		return fleet.Experiment{Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nil
+		return fleet.Experiment{Kind: job.Rehearsal, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nil
 	})
 }
 

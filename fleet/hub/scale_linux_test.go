@@ -323,7 +323,7 @@ func TestManyResults(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			database.Run()
 		}()
-		if _, err := fleet.Run(t.Context(), all, fleet.Experiment{ID: ids[i], Name: "many", Keep: keep, Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nobody{}); err != nil {
+		if _, err := fleet.Run(t.Context(), all, fleet.Experiment{ID: ids[i], Name: "many", Keep: keep, Kind: job.Rehearsal, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nobody{}); err != nil {
 			t.Error(err)
 		}
 		<-stopped
@@ -374,7 +374,7 @@ func tell(t *testing.T, all []fleet.Member) time.Duration {
 // rehearse starts all of them without traffic.
 func rehearse(t *testing.T, all []fleet.Member) fleet.Round {
 	t.Helper()
-	r, err := fleet.Run(t.Context(), all, fleet.Experiment{Rehearse: true, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nobody{})
+	r, err := fleet.Run(t.Context(), all, fleet.Experiment{Kind: job.Rehearsal, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}}, nobody{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,6 +81,9 @@ func header(command []string, e *schedule.Experiment) record.Header {
 // experimentOf is what a schedule asks for, between those hosts.
 func experimentOf(e *schedule.Experiment, members []fleet.Member) (x fleet.Experiment, err error) {
 	x = fleet.Experiment{Spec: e.Spec()}
+	if e.Verb == schedule.Diagnose {
+		x.Kind = job.Diagnosis
+	}
 	if x.Pattern, err = pattern.Named(e.Pattern); err != nil {
 		return x, err
 	}
@@ -132,6 +135,9 @@ func (k *keeper) keep(ctx context.Context, results []*job.Result) error {
 		}
 		if o := r.Status.Outcome; o != nil {
 			f.Goodput = unit.Rate(o.Goodput)
+		}
+		if d := r.Status.Finding; d != nil {
+			f.Goodput = unit.Rate(d.Goodput)
 		}
 		flows, name = append(flows, f), r.Part.Name
 	}

@@ -32,6 +32,7 @@ type Experiment struct {
 	Every   time.Duration `yaml:"every" json:"every_ns" range:"1s 8784h" example:"6h"`   // from one start to the next
 	Jitter  time.Duration `yaml:"jitter" json:"jitter_ns" range:"0s 24h" example:"10m"`  // within which each start is drawn, so that it meets nothing else each time
 	Between Window        `yaml:"between" json:"between,omitzero" example:"22:00-06:00"` // when it may start, by the hub's clock
+	Verb    string        `yaml:"verb" json:"verb" of:"test diagnose" example:"diagnose"`
 	Pattern string        `yaml:"pattern" json:"pattern" of:"pairs shift incast fan-out all" example:"pairs"`
 	At      string        `yaml:"at" json:"at,omitempty" example:"store1"` // the one host of incast and fan-out
 	Hosts   []string      `yaml:"hosts" json:"hosts,omitempty" example:"[store1, store2, node1]"`
@@ -39,6 +40,12 @@ type Experiment struct {
 	Omit    time.Duration `yaml:"omit" json:"omit_ns" range:"0s 1m" example:"1s"`
 	Streams int           `yaml:"streams" json:"streams" range:"1 128" example:"1"`
 }
+
+// What may be done: a transfer, or to say what limits it.
+const (
+	Test     = "test"
+	Diagnose = "diagnose"
+)
 
 // What is taken where a file says nothing: as `fullbore fleet run` does.
 const (
@@ -50,6 +57,9 @@ const (
 
 // Complete fills in what was omitted.
 func (e *Experiment) Complete() {
+	if e.Verb == "" {
+		e.Verb = Test
+	}
 	if e.Pattern == "" {
 		e.Pattern = usualPattern
 	}

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Experiment{Name: "mesh", Every: 6 * time.Hour, Jitter: 10 * time.Minute, Between: Window{22 * 60, 6 * 60}, Pattern: "pairs", Time: 5 * time.Second, Omit: time.Second, Streams: 1}
+	want := Experiment{Name: "mesh", Every: 6 * time.Hour, Jitter: 10 * time.Minute, Between: Window{22 * 60, 6 * 60}, Verb: Test, Pattern: "pairs", Time: 5 * time.Second, Omit: time.Second, Streams: 1}
 	if !reflect.DeepEqual(s.Experiments[0], want) {
 		t.Errorf("%+v", s.Experiments[0])
 	}
