@@ -435,8 +435,8 @@ func (r *runner) synchronise(ctx context.Context, flights []*flight) {
 
 // Bounds of asking for clocks.
 const (
-	askWithin = 2 * time.Second // all hosts, if each exchange takes as long as those with the first one
-	mostAsked = 256             // at a time
+	askWithin = time.Second // all hosts, if each exchange takes as long as those with the first one
+	mostAsked = 256         // at a time
 )
 
 // askClocks asks hosts for their clocks: one, and the others as many at a time as it takes to be done soon
