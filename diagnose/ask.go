@@ -113,17 +113,20 @@ const manyStreams = 4
 
 // askAgain tries the same once more where the transfer was somewhat short of what
 // the path can carry: one stall of a busy host, or somebody's short download, does
-// as much, and is no fault of the path's. Where nothing is known of that, there are
-// better questions.
+// as much, and is no fault of the path's. Where nothing is known of that, or packets
+// were lost again and again without a queue, there are better questions.
 func (v *view) askAgain(verdict *Finding) *Trial {
 	floor := v.floor()
-	if !v.inDoubt(verdict) || floor <= 0 || float64(v.goodput) < somewhat*float64(floor) {
+	if !v.inDoubt(verdict) || floor <= 0 || verdict.Cause == RandomLoss && v.loss.events >= fewLosses || float64(v.goodput) < somewhat*float64(floor) {
 		return nil
 	}
 	return v.ask(TrialAgain, "Was that chance?", func(*bulk.Spec) {},
 		Expectation{Healthy, v.floor(), "what the path can carry"},
 		Expectation{verdict.Cause, v.goodput, "as much as before"})
 }
+
+// fewLosses may be one stall's, or one download's.
+const fewLosses = 5
 
 // somewhat short is a transfer that still reached this share of the path's
 // goodput.

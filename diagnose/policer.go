@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fullbore/fullbore/unit"
 )
@@ -57,7 +58,7 @@ func policer(v *view) *Finding {
 type attempts struct {
 	reached []unit.Rate // by each
 	lossy   bool        // one of them, or the first transfer, lost packets without a queue
-	queued  bool        // one of them built a queue
+	queued  bool        // one of them built a queue that stands
 }
 
 func (v *view) attempts() attempts {
@@ -69,9 +70,22 @@ func (v *view) attempts() attempts {
 		}
 		a.reached = append(a.reached, t.goodput)
 		a.lossy = a.lossy || t.lossyUnqueued()
-		a.queued = a.queued || t.queued(t.rtt)
+		a.queued = a.queued || t.queued(t.rtt) && t.rtt > t.minRTT+t.burstWait()
 	}
 	return a
+}
+
+// burstWait is how long packets wait for each other at a link that is not full, as Linux sends them in bursts: itself for up to a
+// millisecond (tcp_tso_autosize, net/ipv4/tcp_output.c), and for other bursts for S r / (2 (1 - r)), with the time S that
+// the link takes for one and its share r of the time (Pollaczek and Khinchine, for bursts of one length).
+func (v *view) burstWait() time.Duration {
+	const burst, most = float64(time.Millisecond), 0.95
+	limit, known := v.pathLimit()
+	if !known || limit <= 0 {
+		return 0
+	}
+	busy := min(most, float64(v.goodput)/float64(limit))
+	return time.Duration(burst * (1 + busy/(2*(1-busy))))
 }
 
 // notableBurst is the share of train packets lost that random loss does not make.

@@ -53,8 +53,10 @@ func randomLoss(v *view) *Finding {
 	f.Add("loss_rate_limit", float64(model), "b/s", "%s can reach %v with this loss (response function)", v.congestion(), model)
 	f.AddShare("network_limited", v.network(), "of the time neither buffer but the congestion window held the sender back")
 	f.addTrials(v, TrialCongestion, TrialPaced, TrialStreams)
-	if v.Passing != nil {
+	if v.Passing != nil || !v.distinguished() {
 		f.Confidence = min(f.Confidence, untried)
+	}
+	if v.Passing != nil {
 		f.Action += "; fullbore diagnose distinguishes random loss from a policer or a short queue"
 	}
 	return v.predict(f, v.receiverLimit(), v.senderLimit())
@@ -63,6 +65,30 @@ func randomLoss(v *view) *Finding {
 // untried is how sure random loss can be where no trial distinguishes it from a bucket that
 // drops above a rate, and from a queue that is far too short.
 const untried = 0.6
+
+// distinguished says whether losses can be told from those of a bucket that is somewhat slower than the path: they come
+// one by one, or a trial has shown what happens at a higher rate, or with several flows.
+func (v *view) distinguished() bool {
+	return !v.clumps() || v.trial(TrialCongestion) != nil || v.trial(TrialStreams) != nil
+}
+
+// clumps says whether many more packets are lost at a time than where each is lost by itself: what overflows, a bucket
+// or a queue, drops many.
+//
+// Of a window of W packets (Little: rate times round trip) each of which is lost with the chance p, the mean number lost,
+// where any is, is pW / (1 - exp(-pW)): Poisson's distribution without its zero. Twice that is beyond what lossy links in the
+// lab come to (1.0 to 1.3 times), and a policer's drops are 4 to 5 times as many (docs/accuracy.md).
+func (v *view) clumps() bool {
+	mss := v.mss()
+	if !v.loss.sawCause || mss <= 0 {
+		return false
+	}
+	lost := v.loss.share * float64(v.goodput) / 8 * v.rtt.Seconds() / float64(mss)
+	if lost <= 0 {
+		return false
+	}
+	return v.loss.clumped > 2*lost/(1-math.Exp(-lost))
+}
 
 // queueGoes says whether another congestion control gets more with no queue at
 // all, where round trips were a little longer: what waited was no packet in a queue

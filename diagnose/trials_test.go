@@ -252,9 +252,10 @@ func TestUnderneath(t *testing.T) {
 
 // What chance or too little time did, another transfer undoes.
 func TestAgainAndLonger(t *testing.T) {
-	stalled := mid(70*mbps, "cubic", 3000)
+	stalled := mid(70*mbps, "cubic", 20_000)
 	opening := scene{goodput: 20 * mbps, rtt: 40 * ms, capacity: 100 * mbps, notsent: true, windowGrowth: 3, cwnd: 100000, inflight: 99000, window: 900000}
 	checkPathScenes(t, []pathScene{
+		{name: "somewhat short, and packets are lost again and again: that is no stall", scene: mid(70*mbps, "cubic", 3000), want: RandomLoss, next: TrialPaced},
 		{name: "somewhat short: again", scene: stalled, want: RandomLoss, next: TrialAgain},
 		{name: "again it is full", scene: stalled, trials: map[TrialKind]scene{TrialAgain: mid(95*mbps, "cubic", 30000)}, want: Healthy, sure: 0.85},
 		{name: "again it is as short", scene: stalled, trials: map[TrialKind]scene{TrialAgain: stalled}, want: RandomLoss, next: TrialPaced},

@@ -206,9 +206,13 @@ func (c *Command) reachedAt(servers string, port int) (string, error) {
 	return net.JoinHostPort(conn.LocalAddr().(*net.UDPAddr).IP.String(), strconv.Itoa(port)), nil
 }
 
+// diagnosing is how much test traffic a diagnosis may make, as long as what it costs at 150 ms of round trip: both hosts are
+// free of other work, and a verdict on a short path is to be as sure.
+const diagnosing = 20 * time.Second
+
 // Diagnose is what a fleet has a host say of its path to another one.
 func Diagnose(ctx context.Context, far *peer.Client) (*job.Finding, error) {
-	x, err := examine.Run(ctx, host.Collect, far, examine.Options{Direction: bulk.Forward, Streams: 1})
+	x, err := examine.Run(ctx, host.Collect, far, examine.Options{Direction: bulk.Forward, Streams: 1, Budget: diagnosing})
 	if err != nil {
 		return nil, err
 	}
