@@ -76,8 +76,8 @@ func (v *view) distinguished() bool {
 // or a queue, drops many.
 //
 // Of a window of W packets (Little: rate times round trip) each of which is lost with the chance p, the mean number lost,
-// where any is, is pW / (1 - exp(-pW)): Poisson's distribution without its zero. Twice that is beyond what lossy links in the
-// lab come to (1.0 to 1.3 times), and a policer's drops are 4 to 5 times as many (docs/accuracy.md).
+// where any is, is pW / (1 - exp(-pW)): Poisson's distribution without its zero. Twice that is more than chance makes of it,
+// and far less than what a bucket drops at once.
 func (v *view) clumps() bool {
 	mss := v.mss()
 	if !v.loss.sawCause || mss <= 0 {
