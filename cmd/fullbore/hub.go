@@ -46,6 +46,13 @@ func (c *hubCmd) Run(app *app) error {
 		if plan, err = schedule.Load(c.Schedule); err != nil {
 			return &hinted{err: err, code: exitUsage}
 		}
+		place, err := record.Place()
+		if err != nil {
+			return err
+		}
+		if place == record.Nowhere {
+			return &hinted{err: record.ErrNowhere, hint: "a schedule needs a record: name a file or a PostgreSQL database with " + record.Variable, code: exitFailed}
+		}
 	}
 	if c.NATS != "" {
 		if plan == nil {
@@ -104,9 +111,6 @@ func (c *hubCmd) keep(app *app, plan *schedule.Schedule, b agent.Broker, token s
 	place, err := record.Place()
 	if err != nil {
 		return err
-	}
-	if place == record.Nowhere {
-		return &hinted{err: record.ErrNowhere, hint: "a schedule needs a record: name a file or a PostgreSQL database with " + record.Variable, code: exitFailed}
 	}
 	login, err := b.Login(token, "schedule", log)
 	if err != nil {

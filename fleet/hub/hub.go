@@ -51,7 +51,7 @@ func Start(c Config) (*Hub, error) {
 	}
 	h := &Hub{agents: agents, config: c}
 	h.server, err = server.NewServer(&server.Options{
-		ServerName: "fullbore-hub", Host: c.Listen.IP.String(), Port: portOf(c.Listen),
+		ServerName: "fullbore-hub", Host: hostOf(c.Listen), Port: portOf(c.Listen),
 		NoSigs: true, NoLog: true, NoSystemAccount: true,
 		TLSConfig: c.Identity.TLS(), TLSHandshakeFirst: true, TLSTimeout: patience.Seconds(), AuthTimeout: patience.Seconds(),
 		MaxConn: mostAgents, MaxSubs: mostSubjects, MaxPayload: bus.MostMessage, MaxPending: mostPending,
@@ -81,6 +81,14 @@ func Start(c Config) (*Hub, error) {
 }
 
 var errSilent = errors.New("it does not start")
+
+// hostOf is all addresses, of both families (net.Listen), where none is said.
+func hostOf(a *net.TCPAddr) string {
+	if len(a.IP) == 0 {
+		return net.IPv4zero.String()
+	}
+	return a.IP.String()
+}
 
 // portOf has the NATS server take a free port where it is asked to: its own default is 0.
 func portOf(a *net.TCPAddr) int {

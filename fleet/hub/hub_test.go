@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -340,4 +341,24 @@ func TestHubsPort(t *testing.T) {
 	if !strings.Contains(err.Error(), fmt.Sprint(taken.Addr())) {
 		t.Error(err)
 	}
+}
+
+// TestAllAddresses: without an address a hub listens on all of the host's.
+func TestAllAddresses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	identity, err := peer.LoadIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Start(Config{Listen: &net.TCPAddr{}, Identity: identity, Dir: dir, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(h.Addr().(*net.TCPAddr).Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
 }
