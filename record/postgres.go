@@ -50,8 +50,7 @@ func openPostgres(place string) (*Store, error) {
 
 // isAway says whether an error is of a connection to a server that stops, starts, or cannot be reached.
 func isAway(err error) bool {
-	var failed *pgconn.PgError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Classes 08, connection exceptions, and 57P, operator interventions (PostgreSQL manual, appendix A).
 		return strings.HasPrefix(failed.Code, "08") || strings.HasPrefix(failed.Code, "57P")
 	}
