@@ -79,13 +79,13 @@ func (v *view) attempts() attempts {
 // millisecond (tcp_tso_autosize, net/ipv4/tcp_output.c), and for other bursts for S r / (2 (1 - r)), with the time S that
 // the link takes for one and its share r of the time (Pollaczek and Khinchine, for bursts of one length).
 func (v *view) burstWait() time.Duration {
-	const burst, most = float64(time.Millisecond), 0.95
+	const length, most = float64(time.Millisecond), 0.95
 	limit, known := v.pathLimit()
 	if !known || limit <= 0 {
 		return 0
 	}
 	busy := min(most, float64(v.goodput)/float64(limit))
-	return time.Duration(burst * (1 + busy/(2*(1-busy))))
+	return time.Duration(length * (1 + busy/(2*(1-busy))))
 }
 
 // notableBurst is the share of train packets lost that random loss does not make.

@@ -83,7 +83,7 @@ func (v *view) clumps() bool {
 	if !v.loss.sawCause || mss <= 0 {
 		return false
 	}
-	lost := v.loss.share * float64(v.goodput) / 8 * v.rtt.Seconds() / float64(mss)
+	lost := v.loss.share * float64(v.goodput) / 8 * v.rtt.Seconds() / mss
 	if lost <= 0 {
 		return false
 	}

@@ -1,19 +1,11 @@
 package lab
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/fullbore/fullbore/lab/schema"
 )
-
-// maxFile bounds what is read of a scenario file. Hardly any has more than 1 KB,
-// and the parser needs memory with the square of how deep a file is nested:
-// 0.4 GB for 16 KB of brackets.
-const maxFile = 16 << 10
 
 // Load is [LoadAny] of two hosts and a path; of more hosts the error is an [*ErrNetwork].
 func Load(nameOrFile string) (*Scenario, error) {
@@ -32,17 +24,9 @@ func LoadAny(nameOrFile string) (*Scenario, error) {
 	if !strings.ContainsAny(nameOrFile, `/\`) && extension != ".yaml" && extension != ".yml" {
 		return builtin(nameOrFile)
 	}
-	file, err := os.Open(nameOrFile)
+	data, err := schema.ReadFile(nameOrFile, "scenario")
 	if err != nil {
-		return nil, fmt.Errorf("open scenario: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read scenario: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("read scenario %s: larger than %d bytes", nameOrFile, maxFile)
+		return nil, err
 	}
 	return Parse(nameOrFile, data)
 }

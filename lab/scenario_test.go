@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/internal/golden"
+	"github.com/fullbore/fullbore/lab/schema"
 	"github.com/fullbore/fullbore/lab/wire"
 	"github.com/fullbore/fullbore/unit"
 )
@@ -101,7 +102,7 @@ func TestHostBounds(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "x.yaml")
-	for size, wrong := range map[int]bool{maxFile: false, maxFile + 1: true} {
+	for size, wrong := range map[int]bool{schema.MaxFile: false, schema.MaxFile + 1: true} {
 		text := "name: x\npath: {a_to_b: {rate: 1gbit}} #"
 		if err := os.WriteFile(file, []byte(text+strings.Repeat("#", size-len(text))), 0o600); err != nil {
 			t.Fatal(err)

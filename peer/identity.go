@@ -160,8 +160,7 @@ func readIdentity(path string) (*Identity, error) {
 	return newIdentity(key, [secretSize]byte(secretBlock.Bytes))
 }
 
-// write creates the file complete and only if there is none: a link fails where
-// a rename would replace another far end's identity.
+// write creates the file only if there is none: it may be another far end's identity.
 func (i *Identity) write(path string) error {
 	der, err := x509.MarshalPKCS8PrivateKey(i.key)
 	if err != nil {
@@ -173,16 +172,7 @@ func (i *Identity) write(path string) error {
 			return err
 		}
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".identity-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temporary.Name()) }()
-	_, err = temporary.Write(text.Bytes())
-	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Link(temporary.Name(), path)
+	return statedir.KeepFirst(path, text.Bytes())
 }
 
 // CertificateName is the name that the certificate of every far end is for: which one

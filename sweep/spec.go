@@ -3,8 +3,6 @@ package sweep
 import (
 	"embed"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -80,10 +78,6 @@ func (s *Spec) Complete() {
 	}
 }
 
-// maxFile bounds what is read of a file, as with scenarios: the parser needs memory
-// with the square of how deep it is nested.
-const maxFile = 16 << 10
-
 // Load gives the built-in experiment of that name or, if the argument has a path
 // separator or ends in .yaml or .yml, the one in that file. Everything wrong with a
 // file is in the error, with line and column.
@@ -92,17 +86,9 @@ func Load(nameOrFile string) (*Spec, error) {
 	if !strings.ContainsAny(nameOrFile, `/\`) && extension != ".yaml" && extension != ".yml" {
 		return builtin(nameOrFile)
 	}
-	file, err := os.Open(nameOrFile)
+	data, err := schema.ReadFile(nameOrFile, "experiment")
 	if err != nil {
-		return nil, fmt.Errorf("open experiment: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read experiment: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("read experiment %s: larger than %d bytes", nameOrFile, maxFile)
+		return nil, err
 	}
 	return Parse(nameOrFile, data)
 }

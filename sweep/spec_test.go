@@ -12,6 +12,7 @@ import (
 
 	"github.com/fullbore/fullbore/internal/golden"
 	"github.com/fullbore/fullbore/lab"
+	"github.com/fullbore/fullbore/lab/schema"
 )
 
 // TestBuiltinExperiments: each reads, is named as its file, runs in a scenario that is
@@ -101,7 +102,7 @@ func TestLoad(t *testing.T) {
 		t.Error("a file that is not there was read")
 	}
 	big := filepath.Join(t.TempDir(), "big.yaml")
-	if err := os.WriteFile(big, []byte("name: x\nfactors: {mss: [1460]} #"+strings.Repeat("#", maxFile)), 0o600); err != nil {
+	if err := os.WriteFile(big, []byte("name: x\nfactors: {mss: [1460]} #"+strings.Repeat("#", schema.MaxFile)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Load(big); err == nil || !strings.Contains(err.Error(), "larger than") {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/fullbore/fullbore/metrics"
 	"github.com/fullbore/fullbore/peer"
+	"github.com/fullbore/fullbore/statedir"
 )
 
 // The files that Prometheus needs to scrape a far end (docs/prometheus.md).
@@ -20,9 +20,12 @@ const (
 
 // metricsFor makes a far end's metrics, and the files for who may read them.
 func (c *serveCmd) metricsFor(identity *peer.Identity, log *slog.Logger, serving func() peer.Activity) (*metrics.Metrics, error) {
+	if err := os.MkdirAll(c.Metrics, 0o700); err != nil {
+		return nil, c.noFolder(err)
+	}
 	for name, text := range map[string][]byte{credentialsFile: []byte(identity.MetricsSecret() + "\n"), certificateFile: identity.Certificate()} {
-		if err := writeWhole(c.Metrics, name, text); err != nil {
-			return nil, &hinted{err: fmt.Errorf("write what Prometheus needs: %w", err), hint: "--metrics takes a folder that this user may write to", code: exitFailed}
+		if err := statedir.Keep(filepath.Join(c.Metrics, name), text); err != nil {
+			return nil, c.noFolder(err)
 		}
 	}
 	sources := metrics.ThisHost(log)
@@ -30,22 +33,8 @@ func (c *serveCmd) metricsFor(identity *peer.Identity, log *slog.Logger, serving
 	return metrics.New(sources), nil
 }
 
-// writeWhole replaces a file of a folder, for its owner only, so that who reads it
-// meanwhile has the old or the new one.
-func writeWhole(dir, name string, text []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	temporary, err := os.CreateTemp(dir, "."+name+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temporary.Name()) }() // once renamed it is gone
-	_, err = temporary.Write(text)
-	if err := errors.Join(err, temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), filepath.Join(dir, name))
+func (c *serveCmd) noFolder(err error) error {
+	return &hinted{err: fmt.Errorf("write what Prometheus needs: %w", err), hint: "--metrics takes a folder that this user may write to", code: exitFailed}
 }
 
 // metricsURL is where metrics are; empty: there are none.

@@ -163,7 +163,7 @@ func tokenIn(dir, given string) (string, error) {
 		}
 		return strings.TrimSpace(string(kept)), err
 	}
-	if err := os.WriteFile(path, []byte(given+"\n"), 0o600); err != nil {
+	if err := statedir.Keep(path, []byte(given+"\n")); err != nil {
 		return "", fmt.Errorf("keep the hub's token: %w", err)
 	}
 	return given, nil

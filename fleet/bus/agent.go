@@ -66,13 +66,14 @@ func (a *Agent) Serve(ctx context.Context, conn *nats.Conn) error {
 		case <-ctx.Done():
 		}
 		_, _ = requests.Unsubscribe(), calls.Unsubscribe()
-		parting := time.After(partingWithin)
+		parting, done := context.WithTimeout(context.WithoutCancel(ctx), partingWithin)
 		for range mostAtOnce { // those under way
 			select {
 			case places <- struct{}{}:
-			case <-parting:
+			case <-parting.Done():
 			}
 		}
+		done()
 		_ = conn.Publish(fromOne+a.Here.ID+sayGone, here)
 		_ = conn.FlushTimeout(time.Second) // who does not hear it hears nothing more of it
 		return nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"github.com/fullbore/fullbore/statedir"
 )
 
 // Key is what an agent is known by: nobody without it speaks under its subjects. Its public half is the
@@ -64,26 +66,12 @@ func LoadKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep the agent's key: %w", err)
 	}
-	if err := keepFirst(path, append(seed, '\n')); errors.Is(err, fs.ErrExist) { // another agent of this host was quicker
+	if err := statedir.KeepFirst(path, append(seed, '\n')); errors.Is(err, fs.ErrExist) { // another agent of this host was quicker
 		return LoadKey(dir)
 	} else if err != nil {
 		return nil, fmt.Errorf("keep the agent's key: %w", err)
 	}
 	return key, nil
-}
-
-// keepFirst creates a file complete, and only if there is none.
-func keepFirst(path string, text []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".agent-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temporary.Name()) }()
-	_, err = temporary.Write(text)
-	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Link(temporary.Name(), path)
 }
 
 // ID is how the agent is named in subjects.

@@ -4,9 +4,7 @@ package schedule
 
 import (
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"time"
@@ -82,22 +80,11 @@ func (e *Experiment) Spec() bulk.Spec {
 	return bulk.Spec{Direction: bulk.Forward, Streams: e.Streams, Duration: e.Time, Omit: e.Omit}
 }
 
-// mostOfFile bounds what is read: see lab.Load.
-const mostOfFile = 16 << 10
-
 // Load reads a schedule. Everything wrong with it is in the error, with line and column.
 func Load(file string) (*Schedule, error) {
-	f, err := os.Open(file)
+	data, err := schema.ReadFile(file, "schedule")
 	if err != nil {
-		return nil, fmt.Errorf("open schedule: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, mostOfFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read schedule: %w", err)
-	}
-	if len(data) > mostOfFile {
-		return nil, fmt.Errorf("read schedule %s: larger than %d bytes", file, mostOfFile)
+		return nil, err
 	}
 	return Parse(file, data)
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/statedir"
 )
 
 // Shelf is a folder with a file for each result. It is safe for concurrent use, by one process.
@@ -30,7 +31,6 @@ const (
 	Most       = 2000 // results: with the largest outcomes some 200 MB
 	mostOfFile = 1 << 20
 	ending     = ".json"
-	unwritten  = "new-*"       // until it is whole
 	damaged    = ".unreadable" // its name ends so, and it is looked at no more
 )
 
@@ -55,7 +55,7 @@ func Open(dir string) (*Shelf, error) {
 		switch {
 		case isResult:
 			s.there[key] = true
-		case strings.HasPrefix(f.Name(), strings.TrimSuffix(unwritten, "*")):
+		case statedir.Unfinished(f.Name()):
 			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
 				return nil, fmt.Errorf("keep results: %w", err)
 			}
@@ -83,28 +83,11 @@ func (s *Shelf) Put(r *job.Result) error {
 	key := r.Part.Key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.write(key+ending, text); err != nil {
+	if err := statedir.Keep(filepath.Join(s.dir, key+ending), text); err != nil {
 		return fmt.Errorf("keep a result: %w", err)
 	}
 	s.there[key] = true
 	return nil
-}
-
-// write makes a whole file, or none: it survives a power cut.
-func (s *Shelf) write(name string, text []byte) error {
-	file, err := os.CreateTemp(s.dir, unwritten)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(s.dir, name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return syncDir(s.dir)
 }
 
 // Keys are the names of all results, in the order of their experiments.

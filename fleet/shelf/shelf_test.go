@@ -90,7 +90,7 @@ func TestDamagedFiles(t *testing.T) {
 	if err := opened(t, dir).Put(good); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"new-123": `{"schema":`, "x.1.2.json": `{"schema":`, "y.1.2.json": `{"schema":"fullbore/job/9"}`, "z.json": ""} {
+	for name, text := range map[string]string{".unfinished-123": `{"schema":`, "x.1.2.json": `{"schema":`, "y.1.2.json": `{"schema":"fullbore/job/9"}`, "z.json": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestDamagedFiles(t *testing.T) {
 			t.Errorf("%s is in the way: %v", key, err)
 		}
 	}
-	for _, key := range []string{"", "..", "../" + filepath.Base(dir) + "/" + good.Part.Key(), "new-123"} {
+	for _, key := range []string{"", "..", "../" + filepath.Base(dir) + "/" + good.Part.Key(), ".unfinished-123"} {
 		if _, err := s.Get(key); !errors.Is(err, ErrNone) {
 			t.Errorf("%q: %v", key, err)
 		}
@@ -115,7 +115,7 @@ func TestDamagedFiles(t *testing.T) {
 	if keys := opened(t, dir).Keys(); !slices.Equal(keys, []string{good.Part.Key()}) {
 		t.Errorf("%v", keys)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "new-123")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, ".unfinished-123")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("half a result is still there: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +13,28 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
+
+// MaxFile bounds what is read of a file. Hardly any has more than 1 KB,
+// and the parser needs memory with the square of how deep a file is nested:
+// 0.4 GB for 16 KB of brackets.
+const MaxFile = 16 << 10
+
+// ReadFile reads a file that is to be parsed; what is what errors call it: "scenario".
+func ReadFile(name, what string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", what, err)
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("read %s %s: larger than %d bytes", what, name, MaxFile)
+	}
+	return data, nil
+}
 
 // Document parses one YAML document without anchors; file is what errors call it,
 // expected what should be in it: "a scenario: expected one YAML document with …".

@@ -1,4 +1,4 @@
-package shelf
+package statedir
 
 // syncDir does nothing: Windows syncs no folders.
 func syncDir(string) error { return nil }

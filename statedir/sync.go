@@ -1,6 +1,6 @@
 //go:build !windows
 
-package shelf
+package statedir
 
 import (
 	"errors"
