@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
+	"github.com/fullbore/fullbore/unit"
 )
 
 // Slow start lost much before the measured time: neither its losses nor its loss
@@ -162,5 +163,71 @@ func TestHalve(t *testing.T) {
 	l := Losses{Events: 2, Packets: 4, Segments: 6, Bytes: 8, Resent: 10, last: time.Second}
 	if l.Halve(); l != (Losses{Events: 1, Packets: 2, Segments: 3, Bytes: 4, Resent: 5, last: time.Second}) {
 		t.Errorf("%+v", l)
+	}
+}
+
+// clumped has a scene lose its packets so many at a time.
+func (s scene) clumped(packets float64) scene {
+	const counter = "TcpExt.TCPSackRecovery"
+	s.counters = map[string]int64{counter: int64(float64(s.counters[counter]) / packets)}
+	return s
+}
+
+// Where each packet is lost by itself, one in 250 makes clumps of 1.04 in a window of 17. What is lost four at a time is not
+// called random with more than 60 % before a trial has told it from a bucket.
+func TestLossesInClumps(t *testing.T) {
+	single, clumped := mid(5*mbps, "cubic", 250), mid(5*mbps, "cubic", 250).clumped(4)
+	for _, c := range []struct {
+		name   string
+		first  scene
+		trials map[TrialKind]scene
+		least  float64
+		most   float64
+	}{
+		{"one by one", single, nil, 0.9, 1},
+		{"twice what chance makes", single.clumped(2), nil, 0.8, 1},
+		{"four at a time", clumped, nil, 0, 0.6},
+		{"with BBR all gets through", clumped, map[TrialKind]scene{TrialCongestion: mid(94*mbps, "bbr", 250)}, 0.7, 1},
+		{"each of four gets as much", clumped, map[TrialKind]scene{TrialStreams: mid(20*mbps, "cubic", 250).shared(4)}, 0.7, 1},
+		{"pacing tells nothing of a bucket", clumped, map[TrialKind]scene{TrialPaced: clumped.paced(12.5 * mbps)}, 0, 0.6},
+	} {
+		verdict := Diagnose((&pathScene{scene: c.first, trials: c.trials}).evidence()).Verdict
+		if verdict.Cause != RandomLoss || verdict.Confidence < c.least || verdict.Confidence > c.most {
+			t.Errorf("%s: %s (%v), want %s (%v to %v)", c.name, verdict.Cause, verdict.Confidence, RandomLoss, c.least, c.most)
+		}
+	}
+	silent := single
+	silent.counters = nil // the sender does not say how often it reacted
+	if newView(silent.evidence()).clumps() {
+		t.Error("clumps are known of a sender that does not count its reactions")
+	}
+	if newView(&Evidence{}).clumps() {
+		t.Error("nothing was transferred")
+	}
+}
+
+// At a policer of 70 Mb/s on a link whose payload is 96.5, which is busy for 0.725 of the time, bursts of a millisecond wait 2.3 ms:
+// 1 + 0.725 / (2 * 0.275). That is no queue; more is.
+func TestBurstsAreNoQueue(t *testing.T) {
+	for _, c := range []struct {
+		goodput unit.Rate
+		waits   time.Duration // beyond 4 ms
+		queued  bool
+	}{
+		{70 * mbps, 2200 * time.Microsecond, false},
+		{70 * mbps, 2400 * time.Microsecond, true},
+		{90 * mbps, 7800 * time.Microsecond, false}, // 1 + 0.932 / (2 * 0.068) = 7.9 ms
+		{90 * mbps, 8000 * time.Microsecond, true},
+		{99 * mbps, 10_400 * time.Microsecond, false}, // 0.95 at most: it is full
+		{99 * mbps, 10_700 * time.Microsecond, true},
+	} {
+		trial := scene{goodput: c.goodput, minRTT: 4 * ms, rtt: 4*ms + c.waits, congestion: "bbr", lossEvery: 50, capacity: 100 * mbps, notsent: true}
+		trial.cwnd = trial.goodput.BytesIn(trial.rtt)
+		first := mid(20*mbps, "cubic", 250)
+		first.rtt = 4 * ms
+		v := newView((&pathScene{scene: first, trials: map[TrialKind]scene{TrialCongestion: trial}}).evidence())
+		if tried := v.attempts(); len(tried.reached) != 1 || tried.queued != c.queued {
+			t.Errorf("%v, and %v beyond 4 ms: queued %v, want %v", c.goodput, c.waits, tried.queued, c.queued)
+		}
 	}
 }

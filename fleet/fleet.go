@@ -109,6 +109,20 @@ func (r *Result) Flow(from, to int) string {
 	return r.Host(from) + " to " + r.Host(to)
 }
 
+// Flows counts the flows of all rounds that were measured, and those that failed.
+func (r *Result) Flows() (measured, failed int) {
+	for i := range r.Rounds {
+		for k := range r.Rounds[i].Flows {
+			if r.Rounds[i].Flows[k].Error != "" {
+				failed++
+			} else {
+				measured++
+			}
+		}
+	}
+	return measured, failed
+}
+
 // Check says what cannot be right in a result that was read.
 func (r *Result) Check() error {
 	n := len(r.Hosts)

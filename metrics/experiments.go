@@ -78,16 +78,7 @@ func experiment(ctx context.Context, store *record.Store, m *exposition.Text, na
 	if g := float64(runs[0].Goodput); known(g) {
 		gauge("goodput_bytes_per_second", "What is usual between two of its hosts, or what all flows came to together where not each sent to each.", g/8)
 	}
-	measured, failed := 0, 0
-	for i := range r.Rounds {
-		for k := range r.Rounds[i].Flows {
-			if r.Rounds[i].Flows[k].Error != "" {
-				failed++
-			} else {
-				measured++
-			}
-		}
-	}
+	measured, failed := r.Flows()
 	gauge("flows", "Flows of its last run.", float64(measured), "outcome", "measured")
 	gauge("flows", "Flows of its last run.", float64(failed), "outcome", "failed")
 	gauge("hosts", "Hosts of its last run.", float64(len(r.Hosts)), "state", "took part")

@@ -174,7 +174,7 @@ func TestShifts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		changes, err := s.Changed(t.Context(), "mesh", []string{"a", "b"}, since, time.Now())
+		changes, err := s.ChangesOf(t.Context(), &Shift{Experiment: "mesh", Kind: ShiftLink, From: "a", To: "b", Since: since, Found: time.Now()})
 		if err != nil || len(changes) != 1 || changes[0].Host != "a" || changes[0].From != "1" || changes[0].To != "2" || changes[0].Who != BySomeone {
 			t.Errorf("%+v, %v", changes, err)
 		}

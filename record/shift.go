@@ -161,27 +161,24 @@ func (s *Store) Again(ctx context.Context, experiment string, runs int) ([]Measu
 		}, experiment, string(Fleet), runs)
 }
 
-// Changed is what became different on hosts in the runs of an experiment that began in some time.
-func (s *Store) Changed(ctx context.Context, experiment string, hosts []string, from, to time.Time) ([]Dated, error) {
-	asked := map[string]bool{}
-	for _, h := range hosts {
-		asked[h] = true
-	}
+// ChangesOf are what became different on the hosts of a shift, from the first run of the new level to the one in which it
+// was found; never nil.
+func (s *Store) ChangesOf(ctx context.Context, of *Shift) ([]Dated, error) {
 	all, err := gather(ctx, s, "changes", `SELECT run.id, run.started, change.host, change.tunable, change.old, change.new, change.who FROM change JOIN run ON run.id = change.run
-		WHERE run.id IN (SELECT run FROM tag WHERE tag = $1) AND run.started > $2 AND run.started <= $3 ORDER BY run.started, run.id, change.n`,
+		WHERE run.id IN (SELECT run FROM tag WHERE tag = $1) AND run.started >= $2 AND run.started <= $3 ORDER BY run.started, run.id, change.n`,
 		func(rows *sql.Rows) (d Dated, err error) {
 			var at int64
 			err = rows.Scan(&d.Run, &at, &d.Host, &d.Tunable, &d.From, &d.To, (*string)(&d.Who))
 			d.At = timeOf(at)
 			return d, err
-		}, experiment, stamp(from), stamp(to))
-	var of []Dated
+		}, of.Experiment, stamp(of.Since), stamp(of.Found))
+	hosts, changes := of.Hosts(), []Dated{}
 	for _, d := range all {
-		if asked[d.Host] {
-			of = append(of, d)
+		if slices.Contains(hosts, d.Host) {
+			changes = append(changes, d)
 		}
 	}
-	return of, err
+	return changes, err
 }
 
 // Experiments are the names of those that were run again and again, the one that was run last first: tags of runs

@@ -201,7 +201,7 @@ func (s *fleetWords) verdicts() {
 	causes := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
 	var text []string
 	for _, c := range causes {
-		text = append(text, fmt.Sprintf("%s of %d ways", c, count[c]))
+		text = append(text, c+" of "+unit.Count(count[c], "way"))
 	}
 	s.row("verdicts", strings.Join(text, ", "))
 	named := 0

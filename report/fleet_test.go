@@ -57,6 +57,18 @@ func TestFleet(t *testing.T) {
 		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 0}, {From: 1, To: 1}, {From: 2, To: 2, Error: "its agent is not connected"}}, Skew: &fleet.Skew{P50: 0.1, P99: 0.4, Bound: 0.9, Claimed: true}}},
 	}))
 
+	diagnosed := &fleet.Result{Pattern: "pairs", Hosts: mesh.Hosts, LeftOut: []fleet.LeftOut{{Host: "node9", Why: "not connected"}}}
+	for from := range diagnosed.Hosts {
+		for to := range diagnosed.Hosts {
+			if from != to {
+				diagnosed.Causes = append(diagnosed.Causes, fleet.Cause{Flow: pattern.Flow{From: from, To: to}, Finding: &job.Finding{Cause: "path-capacity", Confidence: 0.95, Says: "It carries what the path can.", Goodput: 94e6}})
+			}
+		}
+	}
+	diagnosed.Causes[2].Finding = &job.Finding{Cause: "random-loss", Confidence: 0.93, Says: "Packets are lost at random.", Goodput: 35e6}
+	diagnosed.Causes[5] = fleet.Cause{Flow: diagnosed.Causes[5].Flow, Error: "node2 went away"}
+	golden.Check(t, "fleet-diagnosed.txt", fleetText(diagnosed))
+
 	mesh.Sick = &sick.Found{}
 	if text := fleetText(mesh); !strings.Contains(text, "none: no host and no link") {
 		t.Errorf("a sound mesh:\n%s", text)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/fullbore/fullbore/printable"
 	"github.com/fullbore/fullbore/record"
@@ -41,12 +40,12 @@ func (c *fleetShiftsCmd) Run(app *app) error {
 		return err
 	}
 	document := shiftsDocument{Schema: "fullbore/shifts/1", Shifts: []datedShifts{}}
-	for _, s := range shifts {
-		changes, err := store.Changed(app.ctx, s.Experiment, s.Hosts(), s.Since.Add(-time.Nanosecond), s.Found)
+	for i := range shifts {
+		changes, err := store.ChangesOf(app.ctx, &shifts[i])
 		if err != nil {
 			return err
 		}
-		document.Shifts = append(document.Shifts, datedShifts{s, append([]record.Dated{}, changes...)})
+		document.Shifts = append(document.Shifts, datedShifts{shifts[i], changes})
 	}
 	if c.JSON {
 		return printJSON(app.stdout, document)

@@ -41,13 +41,13 @@ func hubFolder() (string, error) { return statedir.For("hub") }
 func (c *hubCmd) Run(app *app) error {
 	log := slog.New(slog.NewTextHandler(app.stderr, nil))
 	var plan *schedule.Schedule
+	var place string // of the record
 	if c.Schedule != "" {
 		var err error
 		if plan, err = schedule.Load(c.Schedule); err != nil {
 			return &hinted{err: err, code: exitUsage}
 		}
-		place, err := record.Place()
-		if err != nil {
+		if place, err = record.Place(); err != nil {
 			return err
 		}
 		if place == record.Nowhere {
@@ -58,7 +58,7 @@ func (c *hubCmd) Run(app *app) error {
 		if plan == nil {
 			return usageError("--nats is for --schedule: to agents and experiments the servers are a hub as they are")
 		}
-		return c.keep(app, plan, agent.Broker{NATS: c.NATS, Creds: c.Creds}, "", log)
+		return c.keep(app, plan, place, agent.Broker{NATS: c.NATS, Creds: c.Creds}, "", log)
 	}
 	if c.Creds != "" {
 		return usageError("--creds is for --nats")
@@ -72,7 +72,7 @@ func (c *hubCmd) Run(app *app) error {
 		return err
 	}
 	if plan != nil {
-		return c.keep(app, plan, agent.Broker{Hub: reachedHere(h.Addr().(*net.TCPAddr))}, h.Token(), log)
+		return c.keep(app, plan, place, agent.Broker{Hub: reachedHere(h.Addr().(*net.TCPAddr))}, h.Token(), log)
 	}
 	<-app.ctx.Done()
 	return nil
@@ -107,17 +107,16 @@ func reachedHere(at *net.TCPAddr) string {
 }
 
 // keep runs the schedule with the agents that are connected there, until the hub is stopped.
-func (c *hubCmd) keep(app *app, plan *schedule.Schedule, b agent.Broker, token string, log *slog.Logger) error {
-	place, err := record.Place()
-	if err != nil {
-		return err
-	}
+func (c *hubCmd) keep(app *app, plan *schedule.Schedule, place string, b agent.Broker, token string, log *slog.Logger) error {
 	login, err := b.Login(token, "schedule", log)
 	if err != nil {
 		return err
 	}
 	conn, err := agent.Connect(app.ctx, login, func(error) {}) // a request that comes later says so
 	if err != nil {
+		if app.ctx.Err() != nil {
+			return nil // it was stopped, and may be at any time
+		}
 		return err
 	}
 	defer conn.Close()

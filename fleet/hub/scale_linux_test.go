@@ -223,35 +223,40 @@ type nobody struct{}
 func (nobody) Phase(string)  {}
 func (nobody) Result(string) {}
 
+// meet has many agents join a hub in a process of its own, and gives what lets experiments in, and the folder of results.
+func meet(t *testing.T, agents int) (hub *exec.Cmd, experiments bus.Login, results string) {
+	t.Helper()
+	hub, line := process(t, beHub, t.TempDir())
+	var at said
+	if err := json.Unmarshal([]byte(line), &at); err != nil {
+		t.Fatal(err)
+	}
+	login := func(name, token string) (bus.Login, error) {
+		config, secret, err := peer.Pinned(at.At, token)
+		return bus.Login{URL: "nats://" + at.At, Name: name, TLS: config, Token: secret, Log: quiet}, err
+	}
+	results = join(t, func(name string) (bus.Login, error) {
+		l, err := login(name, at.Join)
+		if err == nil {
+			l.Key, err = bus.NewKey()
+		}
+		return l, err
+	}, agents)
+	experiments, err := login("test", at.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hub, experiments, results
+}
+
 // TestManyAgents: many agents of real code join one hub, hear a command, and start at one instant.
 func TestManyAgents(t *testing.T) {
 	alone(t)
 	n := count(t)
 	began := time.Now()
-	command, line := process(t, beHub, t.TempDir())
-	var hub said
-	if err := json.Unmarshal([]byte(line), &hub); err != nil {
-		t.Fatal(err)
-	}
-	at := func(token string) (bus.Login, error) {
-		config, secret, err := peer.Pinned(hub.At, token)
-		return bus.Login{URL: "nats://" + hub.At, Name: "test", TLS: config, Token: secret, Log: quiet}, err
-	}
-	join(t, func(name string) (bus.Login, error) {
-		l, err := at(hub.Join)
-		if err == nil {
-			l.Name = name
-			l.Key, err = bus.NewKey()
-		}
-		return l, err
-	}, n)
+	command, l, _ := meet(t, n)
 	joined := time.Since(began)
-	l, err := at(hub.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := connect(t, l)
-	all := members(t, conn, n)
+	all := members(t, connect(t, l), n)
 	told := tell(t, all)
 	r := rehearse(t, all)
 	memory, spent := used(t, command.Process.Pid)
@@ -270,27 +275,7 @@ func TestManyResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	_, line := process(t, beHub, t.TempDir())
-	var hub said
-	if err := json.Unmarshal([]byte(line), &hub); err != nil {
-		t.Fatal(err)
-	}
-	at := func(token string) (bus.Login, error) {
-		config, secret, err := peer.Pinned(hub.At, token)
-		return bus.Login{URL: "nats://" + hub.At, Name: "test", TLS: config, Token: secret, Log: quiet}, err
-	}
-	disk := join(t, func(name string) (bus.Login, error) {
-		l, err := at(hub.Join)
-		if err == nil {
-			l.Name = name
-			l.Key, err = bus.NewKey()
-		}
-		return l, err
-	}, n)
-	l, err := at(hub.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, l, disk := meet(t, n)
 	all := members(t, connect(t, l), n)
 	r := record.Start(database.Address, record.Header{Kind: record.Fleet, Tags: []string{"many"}})
 	if err := r.Begun(t.Context()); err != nil {

@@ -1,10 +1,13 @@
 package regular
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,58 +22,101 @@ import (
 	"github.com/fullbore/fullbore/version"
 )
 
-// usual are the hosts of an experiment that names none: those that are there, and those that were when it was
-// last run.
-func (k *keeper) usual(ctx context.Context, e *schedule.Experiment, there []fleet.Member) (names []string, err error) {
+var errFew = errors.New("fewer than two hosts can take part")
+
+// takePart is which hosts do, and which should and do not.
+func (k *keeper) takePart(ctx context.Context, e *schedule.Experiment, there []fleet.Member) (members []fleet.Member, left []fleet.LeftOut, err error) {
+	before, err := k.before(ctx, e)
+	if err != nil {
+		return nil, nil, err
+	}
+	spent, err := k.spent(ctx, before.moved)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := map[string]fleet.Member{}
+	for _, m := range there {
+		at[m.Name] = m
+	}
+	for _, name := range wanted(e, there, before.hosts) {
+		m, ok := at[name]
+		if !ok {
+			left = append(left, fleet.LeftOut{Host: name, Why: "not connected"})
+		} else if why := spent(name); why != "" {
+			left = append(left, fleet.LeftOut{Host: name, Why: why})
+		} else {
+			members = append(members, m)
+		}
+	}
+	if len(members) < 2 {
+		var why []string
+		for _, l := range left {
+			why = append(why, l.Host+" is "+l.Why)
+		}
+		return nil, nil, fmt.Errorf("%w: %s", errFew, cmp.Or(strings.Join(why, ", "), "no others are connected"))
+	}
+	if _, ok := at[e.At]; e.At != "" && !ok {
+		return nil, nil, fmt.Errorf("%s, which it is about, is not connected", e.At)
+	}
+	return members, left, nil
+}
+
+// wanted are the names of the hosts of an experiment; where it names none, those that are there, and those that were
+// before.
+func wanted(e *schedule.Experiment, there []fleet.Member, before []string) (names []string) {
+	if len(e.Hosts) > 0 {
+		return e.Hosts
+	}
 	for _, m := range there {
 		names = append(names, m.Name)
 	}
-	last, found, err := k.store.LastOf(ctx, record.Fleet, e.Name)
-	if err != nil || !found {
-		return names, err
-	}
-	var before fleet.Result
-	if found, err := k.store.Document(ctx, last.ID, mostOfDocument, &before); err != nil || !found {
-		return names, err
-	}
-	for _, name := range before.Hosts {
+	for _, name := range before {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names
+}
+
+// before is what an experiment was like when it last ran to its end: one that was cut short has fewer flows.
+type before struct {
+	hosts []string
+	moved map[string]int64 // bytes, by each host
 }
 
 // mostOfDocument bounds what is read of an earlier run.
 const mostOfDocument = 64 << 20
 
+func (k *keeper) before(ctx context.Context, e *schedule.Experiment) (b before, err error) {
+	runs, err := k.store.List(ctx, record.Filter{Kind: record.Fleet, Tag: e.Name, State: record.Done, Most: 1})
+	if err != nil || len(runs) == 0 {
+		return b, err
+	}
+	var result fleet.Result
+	if _, err := k.store.Document(ctx, runs[0].ID, mostOfDocument, &result); err != nil {
+		return b, err
+	}
+	b.hosts = result.Hosts
+	b.moved, err = k.store.MovedIn(ctx, runs[0].ID)
+	return b, err
+}
+
 // daily is the time for which a schedule bounds the traffic.
 const daily = 24 * time.Hour
 
-// spent says of a host why it may not take part: with what it moved in the last day, and what it did when this
+// spent says of a host why it may not take part: with what it moved in the last day, and what it did when the
 // experiment was last run, it would move more than it may. Of one that was never in it nothing is expected.
-func (k *keeper) spent(ctx context.Context, e *schedule.Experiment) (func(name string) string, error) {
+func (k *keeper) spent(ctx context.Context, expected map[string]int64) (func(name string) string, error) {
 	if k.Schedule.Daily == 0 {
 		return func(string) string { return "" }, nil
 	}
 	moved, err := k.store.Moved(ctx, time.Now().Add(-daily))
-	if err != nil {
-		return nil, err
-	}
-	expected := map[string]int64{}
-	if last, found, err := k.store.LastOf(ctx, record.Fleet, e.Name); err != nil {
-		return nil, err
-	} else if found {
-		if expected, err = k.store.MovedIn(ctx, last.ID); err != nil {
-			return nil, err
-		}
-	}
 	return func(name string) string {
 		if moved[name]+expected[name] <= int64(k.Schedule.Daily) {
 			return ""
 		}
 		return fmt.Sprintf("over its traffic: it moved %v in 24 h, this experiment takes %v, and it may have %v", unit.Size(moved[name]), unit.Size(expected[name]), k.Schedule.Daily)
-	}, nil
+	}, err
 }
 
 // header is that of a run of an experiment.

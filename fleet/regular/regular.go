@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -225,62 +224,10 @@ func outcome(ctx context.Context, result *fleet.Result, failed error) record.Out
 
 // headlines are what a log says of a result.
 func headlines(r *fleet.Result) (all []string) {
-	failed, flows := 0, 0
-	for i := range r.Rounds {
-		for _, f := range r.Rounds[i].Flows {
-			flows++
-			if f.Error != "" {
-				failed++
-			}
-		}
-	}
-	all = append(all, fmt.Sprintf("%d of %d flows measured", flows-failed, flows))
+	measured, failed := r.Flows()
+	all = append(all, fmt.Sprintf("%d of %d flows measured", measured, measured+failed))
 	for i := range r.Causes {
 		all = append(all, r.Flow(r.Causes[i].From, r.Causes[i].To)+": "+r.Causes[i].String())
 	}
 	return all
-}
-
-var errFew = errors.New("fewer than two hosts can take part")
-
-// takePart is which hosts do, and which should and do not.
-func (k *keeper) takePart(ctx context.Context, e *schedule.Experiment, there []fleet.Member) (members []fleet.Member, left []fleet.LeftOut, err error) {
-	wanted := e.Hosts
-	if len(wanted) == 0 {
-		if wanted, err = k.usual(ctx, e, there); err != nil {
-			return nil, nil, err
-		}
-	}
-	at := map[string]fleet.Member{}
-	for _, m := range there {
-		at[m.Name] = m
-	}
-	spent, err := k.spent(ctx, e)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range wanted {
-		m, ok := at[name]
-		switch why := ""; {
-		case !ok:
-			left = append(left, fleet.LeftOut{Host: name, Why: "not connected"})
-		default:
-			if why = spent(name); why != "" {
-				left = append(left, fleet.LeftOut{Host: name, Why: why})
-				continue
-			}
-			members = append(members, m)
-		}
-	}
-	if len(members) < 2 {
-		var why []string
-		for _, l := range left {
-			why = append(why, l.Host+" is "+l.Why)
-		}
-		return nil, nil, fmt.Errorf("%w: %s", errFew, cmp.Or(strings.Join(why, ", "), "no others are connected"))
-	}
-	if _, ok := at[e.At]; e.At != "" && !ok {
-		return nil, nil, fmt.Errorf("%s, which it is about, is not connected", e.At)
-	}
-	return members, left, nil
 }

@@ -50,13 +50,11 @@ func (k *keeper) tell(ctx context.Context) {
 }
 
 func (k *keeper) post(ctx context.Context, s *record.Shift) error {
-	news := News{Schema: NewsSchema, Shift: *s, Says: s.String(), Changes: []record.Dated{}}
-	changes, err := k.store.Changed(ctx, s.Experiment, s.Hosts(), s.Since.Add(-time.Nanosecond), s.Found)
+	changes, err := k.store.ChangesOf(ctx, s)
 	if err != nil {
 		return err
 	}
-	news.Changes = append(news.Changes, changes...)
-	text, err := json.Marshal(news)
+	text, err := json.Marshal(News{Schema: NewsSchema, Shift: *s, Says: s.String(), Changes: changes})
 	if err != nil {
 		return err
 	}
