@@ -38,10 +38,10 @@ nfs-scenarios: ## the lab's scenarios of NFS, each diagnosed as it says of itsel
 bench-fleet: ## 1,000 agents on one hub, on three NATS servers of which one is killed, and with PostgreSQL restarted (docs/fleet.md); on an idle machine
 	FULLBORE_AGENTS=1000 go test -count 1 -run 'TestManyAgents|TestCluster|TestManyResults' -v ./fleet/hub
 
-meshes: ## what is sick in 20 drawn meshes, and why (docs/fleet.md); half an hour, on an idle machine, as root
+meshes: ## what is sick in 20 drawn meshes, and why (docs/fleet.md); 35 minutes, on an idle machine, as root
 	FULLBORE_MESHES=20 go test -count 1 -run TestIntegrationMeshes -timeout 60m -v ./cmd/fullbore
 
-kills: ## a hub, agents and their network killed at 200 random instants: nothing is lost (docs/fleet.md); 20 minutes, as root
+kills: ## a hub, agents and their network killed at 200 random instants: nothing is lost (docs/fleet.md); 16 minutes, as root
 	FULLBORE_KILLS=200 go test -count 1 -run TestIntegrationKills -timeout 60m -v ./cmd/fullbore
 
 bench: ## fullbore, iperf3, iperf2, nuttcp and a raw loop, interleaved (docs/bench.md); on an idle machine, as root

@@ -92,18 +92,21 @@ func (m *met) run(args ...string) (r fleet.Result, err error) {
 	return r, err
 }
 
-// TestIntegrationHub: hosts that only call a hub measure between each other; one that is killed in the
-// middle costs its own flows, which say why, and is gone from the list.
-func TestIntegrationHub(t *testing.T) {
-	t.Parallel()
-	m := gather(t, scenarioFile(t, `
+// hubAndThree is a scenario: a hub, and three hosts that call it.
+const hubAndThree = `
 name: hub
 network:
   switches: [{name: lan}]
   hosts:
     - {name: hub, port: {rate: 20mbit, delay: 1ms}}
     - {name: node, count: 3, port: {rate: 20mbit, delay: 1ms}, congestion: cubic}
-`))
+`
+
+// TestIntegrationHub: hosts that only call a hub measure between each other; one that is killed in the
+// middle costs its own flows, which say why, and is gone from the list.
+func TestIntegrationHub(t *testing.T) {
+	t.Parallel()
+	m := gather(t, scenarioFile(t, hubAndThree))
 	r, err := m.run("--pattern", "shift", "-t", "500ms", "-O", "300ms")
 	if err != nil || strings.Join(r.Hosts, " ") != "node1 node2 node3" || len(r.Rounds) != 2 {
 		t.Fatalf("%v: %+v", err, r)

@@ -198,14 +198,7 @@ func TestIntegrationKills(t *testing.T) {
 	} else {
 		t.Parallel()
 	}
-	l := laboratory(t, scenarioFile(t, `
-name: kills
-network:
-  switches: [{name: lan}]
-  hosts:
-    - {name: hub, port: {rate: 20mbit, delay: 1ms}}
-    - {name: node, count: 3, port: {rate: 20mbit, delay: 1ms}, congestion: cubic}
-`))
+	l := laboratory(t, scenarioFile(t, hubAndThree))
 	k := &torn{met: &met{t: t, lab: l, dir: t.TempDir(), agents: map[string]*lab.Cmd{}}, random: rand.New(rand.NewPCG(12, uint64(kills)))}
 	k.schedule = filepath.Join(k.dir, "schedule.yaml")
 	plan := func(every string) {
