@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,6 +48,7 @@ type Experiment struct {
 	Kind    job.Kind // of what each flow is; "": a transfer. In a rehearsal all hosts start, and say when, without traffic
 	Centre  int      // the place of the one host that the pattern may be about
 	Spec    bulk.Spec
+	Task    *job.Task     // of kinds that have one
 	Lead    time.Duration // from when all are ready to the start, beside what an answer takes; 0: usualLead
 	ID      string        // a UUID: of the run that it is kept as; "": a new one
 	Name    string        // as people call it, where it has a name
@@ -66,8 +68,11 @@ type Watcher interface {
 	Result(text string)
 }
 
-// Rehearsal is the pattern that a result without traffic has.
-const Rehearsal = "rehearsal"
+// Patterns of results of which none was chosen.
+const (
+	Rehearsal = "rehearsal" // without traffic
+	Requests  = "nfs"       // all hosts ask a server that is none of them
+)
 
 // Schema is the version of the result.
 const Schema = "fullbore/fleet/1"
@@ -80,10 +85,17 @@ type Result struct {
 	Streams int         `json:"streams"` // of each flow
 	Seconds float64     `json:"seconds"` // of each round, measured
 	Rounds  []Round     `json:"rounds"`
-	Mesh    *Mesh       `json:"mesh,omitempty"`   // where each host sent to each other, one at a time
-	Sick    *sick.Found `json:"sick,omitempty"`   // as well; confirmed by measuring again
-	Causes  []Cause     `json:"causes,omitempty"` // of what is sick, one for each host and each link
+	Mesh    *Mesh       `json:"mesh,omitempty"`    // where each host sent to each other, one at a time
+	Sick    *sick.Found `json:"sick,omitempty"`    // as well; confirmed by measuring again
+	Causes  []Cause     `json:"causes,omitempty"`  // of what is sick, one for each host and each link
+	Reports []Report    `json:"reports,omitempty"` // of tunings, sweeps and NFS requests
 	LeftOut []LeftOut   `json:"left_out,omitempty"`
+}
+
+// Report is what came of a flow's task; of requests to an NFS server it is of one host, which both ends name.
+type Report struct {
+	pattern.Flow
+	*job.Report
 }
 
 // Mesh is what each host (a row) got to each other (a column); 0: not measured.
@@ -164,6 +176,11 @@ func (r *Result) Check() error {
 	for _, c := range r.Causes {
 		wrong = append(wrong, known("a cause", c.From, c.To))
 	}
+	for _, t := range r.Reports {
+		if wrong = append(wrong, known("a report", t.From, t.To)); t.Report == nil {
+			wrong = append(wrong, errors.New("a report of nothing"))
+		}
+	}
 	return errors.Join(wrong...)
 }
 
@@ -198,8 +215,10 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 		switch e.Kind {
 		case job.Rehearsal:
 			what = "rehearse with " + unit.Count(len(members), "host")
-		case job.Diagnosis:
-			what = fmt.Sprintf("diagnose, round %d of %d: %s", i+1, len(rounds), r.says(round))
+		case job.Requests:
+			what = fmt.Sprintf("ask %s from %s", e.Task.NFS.File, unit.Count(len(members), "host"))
+		case job.Diagnosis, job.Tuning, job.Sweep:
+			what = fmt.Sprintf("%s, round %d of %d: %s", e.Kind, i+1, len(rounds), r.says(round))
 		}
 		r.watch.Phase(what)
 		if err := r.round(ctx, round); err != nil {
@@ -227,10 +246,10 @@ func (e *Experiment) name() string {
 	return e.Pattern.Name
 }
 
-// rounds are who does something with whom. In a rehearsal each host has a job with itself; a diagnosis has both of
-// its hosts for itself.
+// rounds are who does something with whom. In a rehearsal, and to ask a server of NFS, each host has a job with itself; what
+// is no transfer has both of its hosts for itself.
 func (e *Experiment) rounds(hosts int) ([]pattern.Round, error) {
-	if e.Kind == job.Rehearsal {
+	if e.Kind == job.Rehearsal || e.Kind == job.Requests {
 		var all pattern.Round
 		for i := range hosts {
 			all = append(all, pattern.Flow{From: i, To: i})
@@ -238,7 +257,7 @@ func (e *Experiment) rounds(hosts int) ([]pattern.Round, error) {
 		return []pattern.Round{all}, nil
 	}
 	rounds, err := e.Pattern.Rounds(hosts, e.Centre)
-	if err != nil || e.Kind != job.Diagnosis {
+	if err != nil || e.Kind == job.Transfer {
 		return rounds, err
 	}
 	var apart []pattern.Round
@@ -256,6 +275,8 @@ type runner struct {
 	result  *Result
 	ran     int  // rounds, and diagnoses
 	came    bool // something
+
+	telling sync.Mutex // the watcher, of what single flows do
 }
 
 // says names a round's flows, if they are few.
@@ -291,6 +312,7 @@ type flight struct {
 	part    job.Part
 	offset  clock.Offset
 	startAt clock.Instant
+	leave   string // its identifier at the other host; "": none
 	err     error
 }
 
@@ -329,6 +351,7 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 	}
 	r.keep(ctx, flights)
 	r.findings(flights)
+	r.reports(flights)
 	done := newRound(flights, r.members)
 	r.result.Rounds = append(r.result.Rounds, done)
 	r.enter(&done)
@@ -338,8 +361,11 @@ func (r *runner) round(ctx context.Context, round pattern.Round) error {
 
 // takes is how long a flow goes on once it has started.
 func (r *runner) takes() time.Duration {
-	if r.Kind == job.Diagnosis {
+	switch r.Kind {
+	case job.Diagnosis:
 		return diagnosing
+	case job.Tuning, job.Sweep, job.Requests:
+		return r.Task.Takes(r.Kind)
 	}
 	return r.Spec.Omit + r.Spec.Duration
 }
@@ -378,10 +404,17 @@ func (r *runner) prepare(ctx context.Context, f *flight) error {
 
 func (r *runner) prepareOnce(ctx context.Context, f *flight) (err error) {
 	from, to := &r.members[f.From], &r.members[f.To]
-	order := job.Order{Schema: job.Schema, Kind: f.kind, To: to.Address, Spec: r.Spec, Part: &f.part, Keep: r.Keep != nil}
-	if f.kind == job.Transfer {
+	order := job.Order{Schema: job.Schema, Kind: f.kind, To: to.Address, Spec: r.Spec, Task: r.Task, Part: &f.part, Keep: r.Keep != nil}
+	switch f.kind {
+	case job.Transfer:
 		if order.Place, err = to.Host.Admit(ctx, r.Spec); err != nil {
 			return fmt.Errorf("%s takes no transfer: %w", to.Name, err)
+		}
+	case job.Requests:
+		order.To = ""
+	case job.Tuning, job.Sweep:
+		if order.Leave, err = r.askLeave(ctx, f); err != nil {
+			return fmt.Errorf("%s gives no leave: %w", to.Name, err)
 		}
 	}
 	if f.status, err = from.Host.Prepare(ctx, order); err != nil {
@@ -406,6 +439,7 @@ func (r *runner) follow(ctx context.Context, f *flight, phase job.Phase, takes, 
 		case err != nil:
 			pause = 10 * poll
 		default:
+			r.hears(f, status.Doing)
 			heard, f.status = time.Now(), status
 		}
 		switch {
@@ -483,6 +517,7 @@ func (r *runner) part(ctx context.Context, flights []*flight) {
 		if f.id != "" {
 			_ = r.members[f.From].Host.End(ctx, f.id) // if it does not hear of it, it ends by itself
 		}
+		r.endLeave(ctx, f)
 	})
 }
 

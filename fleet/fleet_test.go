@@ -40,6 +40,7 @@ type simulatedHost struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*simulatedJob
+	leaves  []string // given, and ended with a minus
 	shelved map[string]*job.Result
 }
 
@@ -119,6 +120,11 @@ func (h *simulatedHost) Status(_ context.Context, id string, _ job.Phase) (job.S
 		j.status.Phase, j.status.Outcome = job.Done, &job.Outcome{Began: j.at + h.late + h.ahead, Retransmits: -1}
 	case j.order.Kind == job.Diagnosis:
 		j.status.Phase, j.status.Finding = job.Done, &job.Finding{Cause: "random-loss", Confidence: 0.9, Says: h.name + " loses to " + j.order.To}
+	case j.order.Kind == job.Tuning && j.status.Phase != job.Running:
+		j.status.Phase, j.status.Doing = job.Running, "try larger buffers"
+	case j.order.Kind == job.Tuning:
+		j.status.Phase = job.Done
+		j.status.Report, _ = job.NewReport(9e8, 1<<20, nil, "with the leave "+j.order.Leave, "twice as fast")
 	case clock.Now() > j.at+j.order.Spec.Duration:
 		j.status.Phase, j.status.Outcome = job.Done, h.outcome(j)
 	default:

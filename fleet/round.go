@@ -63,6 +63,9 @@ func NewFlow(of pattern.Flow, status *job.Status) Flow {
 	if d := status.Finding; d != nil && f.Error == "" {
 		f.Goodput = d.Goodput
 	}
+	if t := status.Report; t != nil && f.Error == "" {
+		f.Goodput = t.Goodput
+	}
 	if o := status.Outcome; o != nil && f.Error == "" {
 		f.Goodput, f.LeastRTT, f.LoadedRTT, f.Repeated, f.Resent = o.Goodput, ms(o.LeastRTT), ms(o.LoadedRTT), o.Repeated, o.Retransmits
 		if len(o.Arrived) > 0 {
@@ -80,7 +83,7 @@ func newRound(flights []*flight, members []Member) Round {
 		switch {
 		case f.err != nil:
 			flow = Flow{From: f.From, To: f.To, Resent: -1, Error: f.err.Error()}
-		case f.status.Finding != nil:
+		case f.status.Outcome == nil && (f.status.Finding != nil || f.status.Report != nil):
 		case f.status.Outcome == nil:
 			flow.Error = members[f.From].Name + " does not say what came of it"
 		default:
@@ -212,11 +215,10 @@ func (r *Round) String() string {
 	if len(r.Flows) > 0 && r.Flows[0].From == r.Flows[0].To { // a rehearsal
 		text = fmt.Sprintf("%d of %s ready", len(r.Flows)-failed, unit.Count(len(r.Flows), "host"))
 	}
-	if r.Together != nil {
+	if len(r.Flows) == 1 && failed == 0 && r.Flows[0].Goodput > 0 {
+		text = unit.Rate(r.Flows[0].Goodput).String()
+	} else if r.Together != nil {
 		text = fmt.Sprintf("%v together", unit.Rate(r.Together.Goodput))
-		if len(r.Flows) == 1 {
-			text = unit.Rate(r.Flows[0].Goodput).String()
-		}
 		if failed > 0 {
 			text += fmt.Sprintf(", %d of %d failed", failed, len(r.Flows))
 		}

@@ -25,6 +25,16 @@ var opNames = [...]string{"null", "getattr", "read", "write", "commit"}
 
 func (o Op) String() string { return opNames[o] }
 
+// ParseOp finds what a test can do by its name.
+func ParseOp(name string) (Op, error) {
+	for _, o := range []Op{Null, GetAttr, Read, Write} {
+		if o.String() == name {
+			return o, nil
+		}
+	}
+	return Null, fmt.Errorf("a request %.50q: use null, getattr, read or write", name)
+}
+
 // Request is one of a file.
 type Request struct {
 	Op     Op

@@ -14,7 +14,8 @@ import (
 var (
 	smallAnswer = intake.Bounds{Bytes: 64 << 10, Elements: 1000, Members: 100}
 	// Of each train there are some 300 bytes of text, and a client sends some hundreds.
-	jobAnswer   = intake.Bounds{Bytes: 1 << 20, Elements: job.MostPoints, Members: 4 * job.MostPoints} // two members a point, and little else
+	// An outcome has two members a point; the document of a task has lists, of which nothing is made.
+	jobAnswer   = intake.Bounds{Bytes: 1 << 20, Elements: 100_000, Members: 4 * job.MostPoints}
 	probeAnswer = intake.Bounds{Bytes: 1 << 20, Elements: 10_000, Members: 100}
 	// Package collector takes 4096 interfaces and 65536 tunables. A host has some
 	// addresses and queues of an interface.

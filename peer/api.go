@@ -67,6 +67,7 @@ func (s *Server) api(router *http.ServeMux) huma.API {
 	s.changeAPI(api)
 	s.jobAPI(api)
 	s.resultAPI(api)
+	s.leaveAPI(api)
 	return api
 }
 
@@ -226,6 +227,7 @@ func (s *Server) probeAPI(api huma.API) {
 type caller struct {
 	from       netip.AddrPort
 	authorised bool // it knows the secret
+	guest      bool // only of a leave: this host does not act on others for it
 }
 
 type callerKey struct{}
@@ -240,6 +242,14 @@ func (c caller) needToken(what string) error {
 		return nil
 	}
 	return problem(ErrForbidden, "%s needs the token that `fullbore serve` prints there", what)
+}
+
+// needOwn refuses who has no token of its own.
+func (c caller) needOwn(what string) error {
+	if err := c.needToken(what); err != nil || !c.guest {
+		return err
+	}
+	return problem(ErrForbidden, "%s needs this far end's own token: a leave is for measuring and changing here", what)
 }
 
 // mayCongest refuses a stranger a congestion control, for what this host is to

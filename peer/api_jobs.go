@@ -43,7 +43,7 @@ func (s *Server) jobAPI(api huma.API) {
 		if err != nil {
 			return nil, err
 		}
-		status, err := s.jobs.create(s.life, order, s.diagnoses)
+		status, err := s.jobs.create(s.life, order, s.tasks[order.Kind])
 		return give(status), err
 	})
 	huma.Register(api, withToken(s.operation(http.MethodGet, "/v1/jobs/{id}", "watch-job", "How it stands, once it is no longer in a phase, or after some time; also its owner's heartbeat")),
@@ -114,6 +114,12 @@ func (c *Client) understood(s *job.Status) error {
 	s.Error = oneLine(s.Error)
 	if f := s.Finding; f != nil {
 		f.Cause, f.Says, f.Action = oneLine(f.Cause), oneLine(f.Says), oneLine(f.Action)
+	}
+	s.Doing = oneLine(s.Doing)
+	if r := s.Report; r != nil {
+		for i, line := range r.Says {
+			r.Says[i] = oneLine(line)
+		}
 	}
 	if err := s.Check(); err != nil {
 		return &failure{kind: ErrNotFullbore, says: c.target + " reports what cannot have come of a job", cause: err}

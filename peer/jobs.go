@@ -22,18 +22,27 @@ type jobs struct {
 	shelf *shelf.Shelf // keeps what comes of parts of experiments; nil: nothing is kept
 }
 
-// Diagnose says what limits the path to a far end.
-type Diagnose func(ctx context.Context, far *Client) (*job.Finding, error)
+// Task is what a job does that is neither a transfer nor a rehearsal. Of the status that it gives, what came of it is used. When
+// its context ends it puts back what it changed, and returns.
+type Task func(ctx context.Context, doing *Doing) (job.Status, error)
+
+// Doing is a job for who does it.
+type Doing struct {
+	Order job.Order
+	Far   *Client                     // the other host; nil where there is none
+	Begin func(context.Context) error // what takes time before the start is done: waits for that
+	Say   func(text string)           // what it does now, for people
+}
 
 // ownJob is one of them.
 type ownJob struct {
-	id        string
-	order     job.Order
-	diagnoses Diagnose
-	shelf     *shelf.Shelf
-	cancel    context.CancelCauseFunc
-	start     chan clock.Instant // gets the instant once
-	timer     *time.Timer        // until its owner is taken for dead, and later until it is forgotten
+	id     string
+	order  job.Order
+	task   Task
+	shelf  *shelf.Shelf
+	cancel context.CancelCauseFunc
+	start  chan clock.Instant // gets the instant once
+	timer  *time.Timer        // until its owner is taken for dead, and later until it is forgotten
 
 	mu      sync.Mutex
 	status  job.Status
@@ -48,14 +57,14 @@ var (
 )
 
 // create begins a job. It lives as long as ctx at most.
-func (js *jobs) create(ctx context.Context, order job.Order, diagnoses Diagnose) (job.Status, error) {
+func (js *jobs) create(ctx context.Context, order job.Order, task Task) (job.Status, error) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if len(js.known) >= job.AtOnce {
 		return job.Status{}, problem(ErrBusy, "%d jobs are here, the most at once", len(js.known))
 	}
 	if other := js.other(order.Part); other != nil {
-		return job.Status{}, problem(ErrBusy, "it measures for another experiment: %s", other.says())
+		return job.Status{}, problem(ErrBusy, "it measures for another experiment: %s", other.longFor())
 	}
 	if order.Keep {
 		if js.shelf == nil {
@@ -65,7 +74,7 @@ func (js *jobs) create(ctx context.Context, order job.Order, diagnoses Diagnose)
 			return job.Status{}, problem(ErrBusy, "%s", err)
 		}
 	}
-	j := &ownJob{id: randomName(), order: order, diagnoses: diagnoses, shelf: js.shelf, start: make(chan clock.Instant, 1), changed: make(chan struct{})}
+	j := &ownJob{id: randomName(), order: order, task: task, shelf: js.shelf, start: make(chan clock.Instant, 1), changed: make(chan struct{})}
 	j.status = job.Status{ID: j.id, Phase: job.Connecting}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	j.timer = time.AfterFunc(job.HeardWithin, func() { js.unheard(j) })
@@ -88,8 +97,8 @@ func (js *jobs) other(part *job.Part) *ownJob {
 	return nil
 }
 
-// says is for who has to wait: which experiment it is, and for how long it can go on.
-func (j *ownJob) says() string {
+// longFor is for who has to wait: which experiment it is, and for how long it can go on.
+func (j *ownJob) longFor() string {
 	p := j.order.Part
 	says := fmt.Sprintf("%s to %s of %s", p.From, p.To, cmp.Or(p.Name, "an experiment without a name"))
 	if spec := &j.order.Spec; j.order.Kind == job.Transfer {
@@ -175,21 +184,20 @@ func (j *ownJob) enter(phase job.Phase) {
 // run does the job.
 func (j *ownJob) run(ctx context.Context) {
 	defer j.cancel(nil)
-	var outcome *job.Outcome
-	var finding *job.Finding
+	var status job.Status
 	var err error
-	switch j.order.Kind {
-	case job.Rehearsal:
-		outcome, err = j.rehearse(ctx)
-	case job.Diagnosis:
-		finding, err = j.diagnose(ctx)
+	switch {
+	case j.order.Kind == job.Rehearsal:
+		status.Outcome, err = j.rehearse(ctx)
+	case j.task != nil:
+		status, err = j.do(ctx)
 	default:
-		outcome, err = j.send(ctx)
+		status.Outcome, err = j.send(ctx)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	status := job.Status{ID: j.id, Phase: job.Done, Outcome: outcome, Finding: finding}
+	status.ID, status.Phase = j.id, job.Done
 	if err != nil {
 		status.Error = err.Error()
 	}
@@ -237,22 +245,34 @@ func (j *ownJob) rehearse(ctx context.Context) (*job.Outcome, error) {
 	return &job.Outcome{Began: woke, Retransmits: -1, Arrived: []job.Point{}}, nil
 }
 
-// diagnose says what limits the path to the other far end, which takes it for anybody.
-func (j *ownJob) diagnose(ctx context.Context) (*job.Finding, error) {
-	far, err := Dial(ctx, j.order.To, "")
-	if err != nil {
-		return nil, err
+// do does a task, with the other host where there is one: as anybody might, or with the leave that it was given there.
+func (j *ownJob) do(ctx context.Context) (job.Status, error) {
+	doing := &Doing{Order: j.order, Say: j.says, Begin: func(ctx context.Context) error {
+		at, err := j.ready(ctx)
+		if err == nil {
+			_, err = clock.Until(ctx, at)
+		}
+		return err
+	}}
+	if j.order.To != "" {
+		far, err := Dial(ctx, j.order.To, j.order.Leave)
+		if err != nil {
+			return job.Status{}, err
+		}
+		defer func() { _ = far.Close() }()
+		doing.Far = far
 	}
-	defer func() { _ = far.Close() }()
-	at, err := j.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := clock.Until(ctx, at); err != nil {
-		return nil, err
-	}
-	return j.diagnoses(ctx, far)
+	return j.task(ctx, doing)
 }
+
+// says has who asks see what it does now.
+func (j *ownJob) says(text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.status.Doing = text[:min(len(text), mostOfDoing)]
+}
+
+const mostOfDoing = 500
 
 func (j *ownJob) send(ctx context.Context) (*job.Outcome, error) {
 	far, err := Dial(ctx, j.order.To, "")
@@ -295,7 +315,7 @@ func (j *ownJob) begin(at clock.Instant) error {
 
 // mayJob says whether the caller may have this host send to others.
 func (s *Server) mayJob(ctx context.Context) error {
-	if err := callerOf(ctx).needToken("having this host send to others"); err != nil {
+	if err := callerOf(ctx).needOwn("having this host act on others"); err != nil {
 		return err
 	}
 	if !s.allowJobs {
@@ -309,8 +329,8 @@ func (s *Server) fitJob(ctx context.Context, order job.Order) (job.Order, error)
 	if err := order.Check(); err != nil {
 		return order, problem(ErrLimit, "%s", err)
 	}
-	if order.Kind == job.Diagnosis && s.diagnoses == nil {
-		return order, problem(ErrRefused, "this far end does not diagnose for others")
+	if order.Kind != job.Transfer && order.Kind != job.Rehearsal && s.tasks[order.Kind] == nil {
+		return order, problem(ErrRefused, "this far end does no jobs of kind %q: `fullbore agent` and `fullbore serve` of the same version do", order.Kind)
 	}
 	if order.Kind != job.Transfer {
 		return order, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
+	"github.com/fullbore/fullbore/host"
 )
 
 // orderTo has a host send to a far end for some time.
@@ -90,9 +91,10 @@ func TestJob(t *testing.T) {
 func TestJobsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	receiver := startFarEnd(t, Config{}, "127.0.0.1:0")
-	sender := startFarEnd(t, Config{Jobs: true, Diagnose: func(_ context.Context, far *Client) (*job.Finding, error) {
-		return &job.Finding{Cause: "random-loss", Confidence: 0.5, Says: "of " + far.Addr().String()}, nil
-	}}, "127.0.0.1:0")
+	sender := startFarEnd(t, Config{Jobs: true, Tasks: map[job.Kind]Task{job.Diagnosis: func(ctx context.Context, doing *Doing) (s job.Status, err error) {
+		s.Finding = &job.Finding{Cause: "random-loss", Confidence: 0.5, Says: "of " + doing.Far.Addr().String()}
+		return s, doing.Begin(ctx)
+	}}}, "127.0.0.1:0")
 	owner := sender.dial(t, sender.TokenString())
 	for _, kind := range []job.Kind{job.Rehearsal, job.Diagnosis} {
 		s, err := owner.Prepare(t.Context(), job.Order{Schema: job.Schema, Kind: kind, To: receiver.address, Spec: bulk.Spec{Direction: bulk.Forward, Streams: 1, Duration: time.Second}})
@@ -131,6 +133,90 @@ func TestJobsOfOtherKinds(t *testing.T) {
 	_, err := without.dial(t, without.TokenString()).Prepare(t.Context(), job.Order{Schema: job.Schema, Kind: job.Diagnosis, To: receiver.address})
 	if !errors.Is(err, ErrRefused) && !errors.Is(err, ErrLimit) {
 		t.Errorf("a diagnosis of one that makes none: %v", err)
+	}
+}
+
+// TestLeave: who has a leave of another host measures and changes there as who has the token, has it do nothing to others, and
+// gives no leave. It ends with its time, or before.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	facts := func(context.Context) (*host.Facts, error) { return &host.Facts{Name: "receiver", OS: "linux"}, nil }
+	receiver := startFarEnd(t, Config{Jobs: true, Facts: facts}, "127.0.0.1:0")
+	owner := receiver.dial(t, receiver.TokenString())
+	leave, err := owner.Leave(t.Context(), time.Minute)
+	if err != nil || leave.Token == receiver.TokenString() {
+		t.Fatalf("%+v, %v", leave, err)
+	}
+	seen := make(chan error, 4)
+	sender := startFarEnd(t, Config{Jobs: true, Tasks: map[job.Kind]Task{job.Tuning: func(ctx context.Context, doing *Doing) (s job.Status, err error) {
+		doing.Say("look\x1b[31m")
+		_, err = doing.Far.Facts(ctx)
+		seen <- err
+		_, err = doing.Far.Leave(ctx, time.Minute)
+		seen <- err
+		_, err = doing.Far.Prepare(ctx, job.Order{Schema: job.Schema, Kind: job.Rehearsal})
+		seen <- err
+		_, err = doing.Far.Results(ctx)
+		seen <- err
+		s.Report, _ = job.NewReport(1e6, 1000, map[string]string{"schema": "x"}, "it helped\x1b[31m")
+		return s, doing.Begin(ctx)
+	}}}, "127.0.0.1:0")
+	far := sender.dial(t, sender.TokenString())
+	s, err := far.Prepare(t.Context(), job.Order{Schema: job.Schema, Kind: job.Tuning, To: receiver.address, Leave: leave.Token, Task: &job.Task{Budget: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = until(t, far, s.ID, job.Ready); s.Doing != "look [31m" {
+		t.Errorf("it does %q", s.Doing)
+	}
+	if err := far.Start(t.Context(), s.ID, clock.Now()+300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	s = until(t, far, s.ID, job.Done)
+	if s.Report == nil || s.Report.Goodput != 1e6 || s.Report.Says[0] != "it helped [31m" || string(s.Report.Document) != `{"schema":"x"}` {
+		t.Errorf("%+v", s)
+	}
+	if err := <-seen; err != nil {
+		t.Errorf("facts: %v", err)
+	}
+	for _, what := range []string{"a leave", "a job", "results"} {
+		if err := <-seen; !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "own token") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := owner.EndLeave(t.Context(), leave.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dial(t.Context(), receiver.address, leave.Token); !errors.Is(err, ErrToken) {
+		t.Errorf("a leave that has ended: %v", err)
+	}
+	short, err := owner.Leave(t.Context(), 0) // a second at least
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(generous); ; time.Sleep(50 * time.Millisecond) {
+		client, err := Dial(t.Context(), receiver.address, short.Token)
+		if errors.Is(err, ErrToken) {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatal(err, "a leave does not end by itself")
+		}
+		_ = client.Close()
+	}
+	if _, err := receiver.dial(t, "").Leave(t.Context(), time.Minute); !errors.Is(err, ErrForbidden) {
+		t.Errorf("without a token: %v", err)
+	}
+	for range mostLeaves {
+		if _, err = owner.Leave(t.Context(), time.Minute); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("of %d leaves: %v", mostLeaves, err)
+	}
+	if _, err = owner.Leave(t.Context(), time.Minute); !errors.Is(err, ErrBusy) {
+		t.Errorf("one more: %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/shelf"
 	"github.com/fullbore/fullbore/host"
 	"github.com/fullbore/fullbore/path"
@@ -40,7 +41,7 @@ type Config struct {
 	Changes  LocalChanges                               // nil: no changes, even with the token
 	Links    bool                                       // Changes of interfaces, routes and mounts too
 	Jobs     bool                                       // with the token, clients may have this host send to other far ends
-	Diagnose Diagnose                                   // of jobs: names what limits a path; nil: not done
+	Tasks    map[job.Kind]Task                          // of jobs, beside transfers and rehearsals
 	Results  string                                     // folder for what comes of jobs and is to be kept, until it is elsewhere; "": such jobs are refused
 	Public   Limits                                     // zero: PublicLimits
 	Token    Limits                                     // of clients with the token; zero: TokenLimits
@@ -70,7 +71,8 @@ type Server struct {
 	transfers *transfers
 	jobs      jobs
 	allowJobs bool
-	diagnoses Diagnose
+	tasks     map[job.Kind]Task
+	leaves    leaves
 	pace      *pace
 	name      string
 	patience  timing
@@ -84,7 +86,7 @@ type Server struct {
 func NewServer(c Config) (*Server, error) { return newServer(c, usualTiming) }
 
 func newServer(c Config, patience timing) (*Server, error) {
-	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, allowJobs: c.Jobs, diagnoses: c.Diagnose, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
+	s := &Server{identity: c.Identity, public: c.Public, token: c.Token, facts: c.Facts, links: c.Links, allowJobs: c.Jobs, tasks: c.Tasks, log: c.Log, ndt7: c.NDT7, page: c.Page, patience: patience}
 	if s.identity == nil {
 		var err error
 		if s.identity, err = NewIdentity(); err != nil {

@@ -53,6 +53,7 @@ func FleetRows(r *fleet.Result) []FleetRow {
 	if r.Sick == nil {
 		t.verdicts()
 	}
+	t.reports()
 	t.failed()
 	for _, l := range r.LeftOut {
 		t.row("left out", l.Host+": "+l.Why)
@@ -111,7 +112,10 @@ func (s *fleetSheet) round(r *fleet.Round) {
 		if f.Error != "" {
 			continue
 		}
-		text := fmt.Sprintf("%-*s  %12v  %5s", width, printable.Line(s.Flow(f.From, f.To)), unit.Rate(f.Goodput), unit.Percent(f.Share))
+		text := fmt.Sprintf("%-*s  %12v", width, printable.Line(s.Flow(f.From, f.To)), unit.Rate(f.Goodput))
+		if f.Share > 0 {
+			text += fmt.Sprintf("  %5s", unit.Percent(f.Share))
+		}
 		if f.LoadedRTT > 0 {
 			text += fmt.Sprintf("  RTT %.3g ms", f.LoadedRTT)
 		}
@@ -215,6 +219,20 @@ func (s *fleetWords) verdicts() {
 			break
 		}
 		s.row("verdict", fmt.Sprintf("%s: %s", s.Flow(c.From, c.To), c.String()))
+	}
+}
+
+// reports are what came of tasks, each line by line.
+func (s *fleetWords) reports() {
+	for i := range s.Reports {
+		label, of := "result", &s.Reports[i]
+		for n, line := range of.Says {
+			if n == 0 {
+				line = s.Flow(of.From, of.To) + ": " + line
+			}
+			s.row(label, line)
+			label = ""
+		}
 	}
 }
 

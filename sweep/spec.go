@@ -82,8 +82,7 @@ func (s *Spec) Complete() {
 // separator or ends in .yaml or .yml, the one in that file. Everything wrong with a
 // file is in the error, with line and column.
 func Load(nameOrFile string) (*Spec, error) {
-	extension := strings.ToLower(filepath.Ext(nameOrFile))
-	if !strings.ContainsAny(nameOrFile, `/\`) && extension != ".yaml" && extension != ".yml" {
+	if !isFile(nameOrFile) {
 		return builtin(nameOrFile)
 	}
 	data, err := schema.ReadFile(nameOrFile, "experiment")
@@ -91,6 +90,22 @@ func Load(nameOrFile string) (*Spec, error) {
 		return nil, err
 	}
 	return Parse(nameOrFile, data)
+}
+
+func isFile(nameOrFile string) bool {
+	extension := strings.ToLower(filepath.Ext(nameOrFile))
+	return strings.ContainsAny(nameOrFile, `/\`) || extension == ".yaml" || extension == ".yml"
+}
+
+// Text is the file of an experiment that [Load] would give, for another host to read; it is checked, too.
+func Text(nameOrFile string) ([]byte, error) {
+	if _, err := Load(nameOrFile); err != nil {
+		return nil, err
+	}
+	if isFile(nameOrFile) {
+		return schema.ReadFile(nameOrFile, "experiment")
+	}
+	return experimentFiles.ReadFile(path.Join("experiments", nameOrFile+".yaml"))
 }
 
 // Parse reads an experiment; file is what errors call it. What may be omitted is

@@ -18,9 +18,10 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/fleet/agent"
+	"github.com/fullbore/fullbore/fleet/task"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/version"
-	"github.com/fullbore/fullbore/web/task"
+	page "github.com/fullbore/fullbore/web/task"
 )
 
 // cli is the command line. Flags are those of `fullbore serve` and `fullbore agent`.
@@ -34,7 +35,7 @@ type cli struct {
 func main() {
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // until the process ends
 	parsed := kong.Parse(&cli{}, kong.Name("fullbore-agent"), kong.Description("A far end, or an agent of a hub: what `fullbore serve` and `fullbore agent` do, alone."), kong.UsageOnError())
-	parsed.BindTo(task.EndsWithPage(ctx), (*context.Context)(nil))
+	parsed.BindTo(page.EndsWithPage(ctx), (*context.Context)(nil))
 	if err := parsed.Run(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "fullbore-agent:", err)
 		os.Exit(1)
@@ -60,17 +61,16 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs, Diagnose: agent.Diagnose}
+	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs}
+	var own task.Host
 	if c.AllowChanges || c.AllowLinkChanges {
-		changes, err := change.NewManager(change.DefaultDir(), change.Kernel{})
+		changes, err := task.Changes(ctx, log)
 		if err != nil {
-			return fmt.Errorf("allow changes: %w", err)
+			return err
 		}
-		if err := changes.Expire(ctx); err != nil {
-			log.Warn("earlier changes may still be live: see fullbore status", "err", err)
-		}
-		config.Changes, config.Links = changes, c.AllowLinkChanges
+		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
 	}
+	config.Tasks = own.All()
 	server, err := peer.NewServer(config)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *agentCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Command.Run(ctx, os.Stdout, log, identity, agent.Diagnose)
+	return c.Command.Run(ctx, os.Stdout, log, identity, task.Host.All)
 }
 
 // watchdogCmd is started by change, as the verb of fullbore is.

@@ -34,6 +34,9 @@ import (
 // fleetCmd is for many hosts at once.
 type fleetCmd struct {
 	Run      fleetRunCmd      `cmd:"" help:"Have many hosts measure at the same time: who sends to whom is a pattern."`
+	Tune     fleetTuneCmd     `cmd:"" help:"Have hosts tune the ways between them: both hosts of each must have given leave (--allow-changes)."`
+	Sweep    fleetSweepCmd    `cmd:"" help:"Have hosts carry out an experiment of 'fullbore sweep' over the ways between them."`
+	NFS      fleetNFSCmd      `cmd:"" name:"nfs" help:"Have all hosts ask a server of NFS at the same time."`
 	Rehearse fleetRehearseCmd `cmd:"" help:"Start many hosts without any traffic: who is there, how well their clocks are known, how far apart they start."`
 	Hosts    fleetHostsCmd    `cmd:"" help:"List the hosts that are there."`
 	Shifts   fleetShiftsCmd   `cmd:"" help:"Show where hosts and ways moved to another level in an experiment of a hub's schedule, and what changed on the hosts."`
@@ -92,13 +95,18 @@ func hangUp(members []fleet.Member) {
 	}
 }
 
+// patternFlags say who sends to whom.
+type patternFlags struct {
+	Pattern string `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), all (each to each other at once), or list (as --flows has it) (${default})."`
+	Flows   string `placeholder:"FILE" help:"With --pattern list: who sends to whom, a line each, ROUND FROM TO. Those of one round run together."`
+	At      string `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
+}
+
 type fleetRunCmd struct {
 	fleetFlags
 	recordFlags
+	patternFlags
 	Lab      string        `placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
-	Pattern  string        `default:"pairs" placeholder:"NAME" help:"pairs (each with each other, disjoint pairs at a time), shift, incast (all to one), fan-out (one to all), all (each to each other at once), or list (as --flows has it) (${default})."`
-	Flows    string        `placeholder:"FILE" help:"With --pattern list: who sends to whom, a line each, ROUND FROM TO. Those of one round run together."`
-	At       string        `placeholder:"NAME" help:"The one host of incast and fan-out (the last one)."`
 	Verb     string        `default:"test" enum:"test,diagnose" placeholder:"VERB" help:"test, or diagnose: say what limits each way, no host in two diagnoses at a time; -t, -O and -P are not for that (${default})."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
@@ -112,10 +120,7 @@ func (c *fleetRunCmd) Run(app *app) error {
 		return err
 	}
 	if c.Lab != "" {
-		if c.Hosts != "" || c.Hub != "" || c.NATS != "" {
-			return usageError("both --lab and other hosts were given: use one")
-		}
-		return c.inLab(app)
+		return c.inLab(app, c.Lab, nil, nil)
 	}
 	spec := bulk.Spec{Direction: bulk.Forward, Streams: c.Parallel, Duration: c.Time, Omit: c.Omit}
 	if err := (&job.Order{Schema: job.Schema, Kind: job.Transfer, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
@@ -125,27 +130,33 @@ func (c *fleetRunCmd) Run(app *app) error {
 		return err
 	}
 	return c.experiment(app, &c.recordFlags, c.JSON, func(members []fleet.Member) (e fleet.Experiment, err error) {
-		e = fleet.Experiment{Centre: len(members) - 1, Spec: spec}
+		e = fleet.Experiment{Spec: spec}
 		if c.Verb == "diagnose" {
 			e.Kind = job.Diagnosis
 		}
-		if e.Pattern, err = chosen(members); err != nil {
-			return e, err
-		}
-		if c.At != "" {
-			if e.Centre, err = placeOf("--at", c.At, members, func(m fleet.Member) string { return m.Name }); err != nil {
-				return e, err
-			}
-		}
-		if _, err := e.Pattern.Rounds(len(members), e.Centre); err != nil {
-			return e, usageError("%w", err)
-		}
-		return e, nil
+		return e, c.between(members, chosen, &e)
 	})
 }
 
+// between fills in which host of those that are there does what.
+func (c *patternFlags) between(members []fleet.Member, chosen func([]fleet.Member) (pattern.Pattern, error), e *fleet.Experiment) (err error) {
+	if e.Pattern, err = chosen(members); err != nil {
+		return err
+	}
+	e.Centre = len(members) - 1
+	if c.At != "" {
+		if e.Centre, err = placeOf("--at", c.At, members, func(m fleet.Member) string { return m.Name }); err != nil {
+			return err
+		}
+	}
+	if _, err := e.Pattern.Rounds(len(members), e.Centre); err != nil {
+		return usageError("%w", err)
+	}
+	return nil
+}
+
 // pattern is the one that was asked for, once it is known between which hosts.
-func (c *fleetRunCmd) pattern() (func([]fleet.Member) (pattern.Pattern, error), error) {
+func (c *patternFlags) pattern() (func([]fleet.Member) (pattern.Pattern, error), error) {
 	switch {
 	case c.Pattern == pattern.Listed && c.Flows == "":
 		return nil, usageError("--pattern list: give the list with --flows FILE")
@@ -345,9 +356,13 @@ func placeOf[H any](flag, name string, hosts []H, named func(H) string) (int, er
 	return 0, usageError("%s %s: there is no such host%s", flag, name, near.DidYouMean(name, names))
 }
 
-// inLab runs this command line on the first host of a scenario's network, with `serve` on all.
-func (c *fleetRunCmd) inLab(app *app) error {
-	s, err := lab.LoadAny(c.Lab)
+// inLab runs this command line on the first host of a scenario's network, with `serve` and its flags on all; more, where it is there, says what is added
+// to the command line.
+func (f *fleetFlags) inLab(app *app, scenario string, serve []string, more func(*lab.Lab) []string) error {
+	if f.Hosts != "" || f.Hub != "" || f.NATS != "" {
+		return usageError("both --lab and other hosts were given: use one")
+	}
+	s, err := lab.LoadAny(scenario)
 	if err != nil {
 		return &hinted{err: err, code: exitUsage}
 	}
@@ -365,14 +380,18 @@ func (c *fleetRunCmd) inLab(app *app) error {
 	}
 	ctx, end := context.WithCancel(context.WithoutCancel(app.ctx)) // as inLabWith
 	defer end()
-	file, err := serveAll(ctx, l, self)
+	file, err := serveAll(ctx, l, self, serve)
 	if file != "" {
 		defer func() { _ = os.Remove(file) }()
 	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	command := l.Hosts()[0].Command(ctx, self, append(withoutLab(app.args), "--hosts", file)...)
+	args := append(withoutLab(app.args), "--hosts", file)
+	if more != nil {
+		args = append(args, more(l)...)
+	}
+	command := l.Hosts()[0].Command(ctx, self, args...)
 	place, relayed := relayRecord(app, s, l.Hosts()[0].Address())
 	defer relayed()
 	command.Env = append(os.Environ(), record.Variable+"="+place)
@@ -392,12 +411,14 @@ func networkNames() string {
 }
 
 // serveAll starts a far end on each host, and writes the file that lists them.
-func serveAll(ctx context.Context, l *lab.Lab, self string) (file string, err error) {
+func serveAll(ctx context.Context, l *lab.Lab, self string, flags []string) (file string, err error) {
 	hosts := l.Hosts()
 	serves, failed := make([]*serveDocument, len(hosts)), make([]error, len(hosts))
 	var starts sync.WaitGroup
 	for i, h := range hosts {
-		starts.Go(func() { serves[i], failed[i] = serveOn(ctx, h, self, "--ephemeral", "--allow-jobs") })
+		starts.Go(func() {
+			serves[i], failed[i] = serveOn(ctx, h, self, append([]string{"--ephemeral", "--allow-jobs"}, flags...)...)
+		})
 	}
 	starts.Wait()
 	if err := errors.Join(failed...); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -59,8 +60,8 @@ func (m *met) says(document any, h *lab.Host, args ...string) *lab.Cmd {
 	return command
 }
 
-// gather has all hosts of a scenario meet.
-func gather(t *testing.T, scenario string) *met {
+// gather has all hosts of a scenario meet, with flags for the agents.
+func gather(t *testing.T, scenario string, flags ...string) *met {
 	t.Helper()
 	l := laboratory(t, scenario)
 	m := &met{t: t, lab: l, dir: t.TempDir(), agents: map[string]*lab.Cmd{}}
@@ -70,12 +71,24 @@ func gather(t *testing.T, scenario string) *met {
 	m.hub = says.Listen
 	for _, h := range l.Hosts()[1:] {
 		var here bus.Here
-		m.agents[h.Name()] = m.says(&here, h, "agent", "--hub", m.hub, "--token", says.Join, "--name", h.Name(), "--json")
+		m.agents[h.Name()] = m.says(&here, h, append([]string{"agent", "--hub", m.hub, "--token", says.Join, "--name", h.Name(), "--json"}, flags...)...)
 		if here.Name != h.Name() || !strings.HasPrefix(here.Address, h.Address().String()+":") {
 			t.Errorf("%s: %+v", h.Name(), here)
 		}
 	}
 	return m
+}
+
+// on runs a shell's command on a host.
+func (m *met) on(h *lab.Host, script string) string {
+	m.t.Helper()
+	var out bytes.Buffer
+	c := h.Command(m.t.Context(), "sh", "-c", script)
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil {
+		m.t.Fatalf("%s: %s: %v: %s", h.Name(), script, err, out.String())
+	}
+	return out.String()
 }
 
 // run runs an experiment from the hub's host, and gives what came of it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -118,18 +117,6 @@ func (k *torn) kill(c *lab.Cmd) {
 		k.t.Fatal(err)
 	}
 	_ = c.Wait() // killed
-}
-
-// on runs a shell's command on a host.
-func (k *torn) on(h *lab.Host, script string) string {
-	k.t.Helper()
-	var out bytes.Buffer
-	c := h.Command(k.t.Context(), "sh", "-c", script)
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Run(); err != nil {
-		k.t.Fatalf("%s: %s: %v: %s", h.Name(), script, err, out.String())
-	}
-	return out.String()
 }
 
 // eachDevice does something with all devices of a host but lo.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fullbore/fullbore/fleet/agent"
+	"github.com/fullbore/fullbore/fleet/task"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/printable"
 )
@@ -57,23 +57,22 @@ func (c *serveCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs, Diagnose: agent.Diagnose}
+	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs}
 	if config.Public, config.Token, err = c.limits(); err != nil {
 		return err
 	}
 	if config.IPerf3, err = c.IPerf3.config(c.JSON); err != nil {
 		return err
 	}
+	var own task.Host
 	if c.changes() {
-		changes, err := localChanges()
+		changes, err := task.Changes(app.ctx, log)
 		if err != nil {
-			return fmt.Errorf("allow changes: %w", err)
+			return err
 		}
-		if err := changes.Expire(app.ctx); err != nil {
-			log.Warn("earlier changes may still be live: see fullbore status", "err", err)
-		}
-		config.Changes, config.Links = changes, c.AllowLinkChanges
+		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
 	}
+	config.Tasks = own.All()
 	var shown *servedPage
 	if c.Page {
 		if shown, err = c.page(app, identity); err != nil {

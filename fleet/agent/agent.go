@@ -21,11 +21,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fullbore/fullbore/bulk"
-	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/fleet/bus"
 	"github.com/fullbore/fullbore/fleet/job"
-	"github.com/fullbore/fullbore/host"
+	"github.com/fullbore/fullbore/fleet/task"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/statedir"
@@ -41,6 +39,9 @@ type Command struct {
 	Bind    string `short:"B" placeholder:"ADDRESS" help:"Take transfers on this address only (default: all of the host's)."`
 	Port    uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port of transfers (5201); 0 takes a free one."`
 	JSON    bool   `short:"J" name:"json" help:"Print what this agent is, once it is connected, as one line of JSON."`
+
+	AllowChanges     bool `help:"Give leave to tune this host: who runs experiments, and hosts that they name, may change its tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
+	AllowLinkChanges bool `help:"As --allow-changes, with interfaces, routes and mounts too."`
 }
 
 // What an agent's folder has, besides its key.
@@ -49,9 +50,9 @@ const (
 	keptResults = "results" // that no hub has fetched yet
 )
 
-// Run dials in, and answers until the context ends. It is a far end too, of an identity; diagnose is what it
-// does to say what limits a path. Errors that are [ErrUsage] are of the command line.
-func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, identity *peer.Identity, diagnose peer.Diagnose) error {
+// Run dials in, and answers until the context ends. It is a far end too, of an identity; tasks are what it
+// does beside transfers. Errors that are [ErrUsage] are of the command line.
+func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, identity *peer.Identity, tasks func(task.Host) map[job.Kind]peer.Task) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -77,7 +78,17 @@ func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, i
 		return err
 	}
 	login.Key = key
-	server, err := peer.NewServer(peer.Config{Identity: identity, Log: log, Jobs: true, Diagnose: diagnose, Results: filepath.Join(dir, keptResults)})
+	config := peer.Config{Identity: identity, Log: log, Jobs: true, Results: filepath.Join(dir, keptResults)}
+	var own task.Host
+	if c.AllowChanges || c.AllowLinkChanges {
+		changes, err := task.Changes(ctx, log)
+		if err != nil {
+			return err
+		}
+		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
+	}
+	config.Tasks = tasks(own)
+	server, err := peer.NewServer(config)
 	if err != nil {
 		return err
 	}
@@ -204,18 +215,4 @@ func (c *Command) reachedAt(servers string, port int) (string, error) {
 	}
 	defer func() { _ = conn.Close() }()
 	return net.JoinHostPort(conn.LocalAddr().(*net.UDPAddr).IP.String(), strconv.Itoa(port)), nil
-}
-
-// diagnosing is how much test traffic a diagnosis may make, as long as what it costs at 150 ms of round trip: both hosts are
-// free of other work, and a verdict on a short path is to be as sure.
-const diagnosing = 20 * time.Second
-
-// Diagnose is what a fleet has a host say of its path to another one.
-func Diagnose(ctx context.Context, far *peer.Client) (*job.Finding, error) {
-	x, err := examine.Run(ctx, host.Collect, far, examine.Options{Direction: bulk.Forward, Streams: 1, Budget: diagnosing})
-	if err != nil {
-		return nil, err
-	}
-	v := &x.Diagnosis.Verdict
-	return &job.Finding{Cause: v.Cause, Confidence: v.Confidence, Says: v.Says, Action: v.Action, Goodput: float64(x.Evidence.Transfer.Goodput(bulk.Forward)), Bytes: x.Spent.Bytes}, nil
 }

@@ -26,15 +26,23 @@ const (
 	Transfer  Kind = "transfer"  // send to the other host
 	Rehearsal Kind = "rehearsal" // start, and send nothing: there is no other host, no place and no transfer
 	Diagnosis Kind = "diagnosis" // say what limits the path to the other host, by transfers that any host may make there
+	Tuning    Kind = "tuning"    // tune the path to the other host, on both, with a leave there
+	Sweep     Kind = "sweep"     // carry out an experiment over the path to the other host, with a leave there
+	Requests  Kind = "nfs"       // ask an NFS server, which is no host of the fleet
 )
+
+// kinds is all of them, as errors list them.
+const kinds = "transfer, rehearsal, diagnosis, tuning, sweep and nfs"
 
 // Order has a host do something with another one, which is a far end, when it is told to start.
 type Order struct {
 	Schema string    `json:"schema"`
-	Kind   Kind      `json:"kind" enum:"transfer,rehearsal,diagnosis"`
+	Kind   Kind      `json:"kind" enum:"transfer,rehearsal,diagnosis,tuning,sweep,nfs"`
 	To     string    `json:"to" maxLength:"300" doc:"The other host: address:port of its far end"`
 	Place  Place     `json:"place" doc:"There, for a transfer, which who ordered it has taken: the host that sends needs no token of the other"`
 	Spec   bulk.Spec `json:"spec" doc:"Of a transfer"`
+	Leave  string    `json:"leave,omitempty" maxLength:"200" doc:"A token of the other host for this job alone: what it may do there ends with it"`
+	Task   *Task     `json:"task,omitempty" doc:"Of a tuning, a sweep or nfs"`
 	Part   *Part     `json:"part,omitempty" doc:"Of which experiment it is: a host does jobs of one at a time"`
 	Keep   bool      `json:"keep,omitempty" doc:"What comes of it stays on the host's disk until it is kept elsewhere"`
 }
@@ -61,11 +69,15 @@ func (o *Order) Check() error {
 		return errors.New("an order to keep what comes of it that does not say of which experiment it is")
 	case o.Kind == Rehearsal:
 		return nil
-	case o.Kind == Diagnosis:
-		_, _, err := hostport.Parse(o.To, 1)
-		return err
+	case o.Kind == Requests:
+		return o.Task.check(o.Kind)
+	case o.Kind == Diagnosis || o.Kind == Tuning || o.Kind == Sweep:
+		if _, _, err := hostport.Parse(o.To, 1); err != nil {
+			return err
+		}
+		return o.Task.check(o.Kind)
 	case o.Kind != Transfer:
-		return fmt.Errorf("an order of kind %q, this host knows transfer, rehearsal and diagnosis", o.Kind)
+		return fmt.Errorf("an order of kind %q, this host knows %s", o.Kind, kinds)
 	case o.Place.ID == "" || o.Place.Cookie == "":
 		return errors.New("an order without a place at the far end")
 	case o.Spec.Direction != bulk.Forward:
@@ -107,6 +119,8 @@ type Status struct {
 	Error   string   `json:"error,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"` // once it is done, and something was measured
 	Finding *Finding `json:"finding,omitempty"` // of a diagnosis, once it is done
+	Report  *Report  `json:"report,omitempty"`  // of what takes longer, once it is done
+	Doing   string   `json:"doing,omitempty"`   // while it runs, for people
 }
 
 // Check says what cannot be right in how a job stands, which comes over the network.
@@ -117,7 +131,12 @@ func (s *Status) Check() error {
 		}
 	}
 	if s.Finding != nil {
-		return s.Finding.Check()
+		if err := s.Finding.Check(); err != nil {
+			return err
+		}
+	}
+	if s.Report != nil {
+		return s.Report.Check()
 	}
 	return nil
 }

@@ -21,7 +21,16 @@ func TestOrderIsChecked(t *testing.T) {
 	}
 	for want, spoil := range map[string]func(*Order){
 		`schema "fullbore/job/2"`:       func(o *Order) { o.Schema = "fullbore/job/2" },
-		`kind "sweep"`:                  func(o *Order) { o.Kind = "sweep" },
+		`kind "swim"`:                   func(o *Order) { o.Kind = "swim" },
+		"does not say what to do":       func(o *Order) { o.Kind = Sweep },
+		"a sweep without an experiment": func(o *Order) { o.Kind, o.Task = Sweep, &Task{} },
+		"a tuning with a budget of 1h":  func(o *Order) { o.Kind, o.Task = Tuning, &Task{Budget: time.Hour} },
+		"it is not said what they are": func(o *Order) {
+			o.Kind, o.Task = Requests, &Task{NFS: &NFS{File: "nfs://a/b/c", Size: 1, Connections: 2, Depth: 1}}
+		},
+		"requests for 2h0m0s": func(o *Order) {
+			o.Kind, o.Task = Requests, &Task{NFS: &NFS{File: "nfs://a/b/c", Size: 1, Connections: 1, Depth: 1, Duration: 2 * time.Hour}}
+		},
 		"no host was given;":            func(o *Order) { o.Kind, o.To = Diagnosis, "" },
 		"without a place":               func(o *Order) { o.Place.Cookie = "" },
 		"use direction forward":         func(o *Order) { o.Spec.Direction = bulk.Both },
@@ -40,9 +49,40 @@ func TestOrderIsChecked(t *testing.T) {
 
 // TestOrdersWithoutTransfer: what another kind of order has no use for is not looked at.
 func TestOrdersWithoutTransfer(t *testing.T) {
-	for _, o := range []Order{{Schema: Schema, Kind: Rehearsal}, {Schema: Schema, Kind: Diagnosis, To: "host:5201"}} {
+	for _, o := range []Order{
+		{Schema: Schema, Kind: Rehearsal},
+		{Schema: Schema, Kind: Diagnosis, To: "host:5201"},
+		{Schema: Schema, Kind: Tuning, To: "host:5201", Task: &Task{Budget: time.Minute}},
+		{Schema: Schema, Kind: Sweep, To: "host:5201", Task: &Task{Experiment: "name: x"}},
+		{Schema: Schema, Kind: Requests, Task: &Task{NFS: &NFS{File: "nfs://a/b/c", Op: "read", Size: 4096, Connections: 2, Depth: 64, Duration: time.Minute}}},
+	} {
 		if err := o.Check(); err != nil {
 			t.Errorf("%s: %v", o.Kind, err)
+		}
+	}
+}
+
+// TestReport: what is too long to be carried is cut, and what cannot be a report is not believed.
+func TestReport(t *testing.T) {
+	r, err := NewReport(1e6, 10, strings.Repeat("x", MostOfDocument), strings.Repeat("y", 2*MostOfLine))
+	if err != nil || r.Check() != nil || r.Document != nil || len(r.Says[0]) > MostOfLine {
+		t.Errorf("%v: %.100v", err, r)
+	}
+	if r, err = NewReport(1e6, 10, map[string]int{"a": 1}, make([]string, 2*MostLines)...); err != nil || r.Check() != nil || string(r.Document) != `{"a":1}` || len(r.Says) != MostLines {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if _, err := NewReport(1, 1, math.NaN()); err == nil {
+		t.Error("a document that is none")
+	}
+	for name, bad := range map[string]Report{
+		"a goodput of minus": {Goodput: -1},
+		"an endless one":     {Goodput: math.Inf(1)},
+		"bytes taken back":   {Bytes: -1},
+		"too many lines":     {Says: make([]string, MostLines+1)},
+		"a line too long":    {Says: []string{strings.Repeat("x", MostOfLine+1)}},
+	} {
+		if (&Status{Report: &bad}).Check() == nil {
+			t.Errorf("%s is believed", name)
 		}
 	}
 }

@@ -68,6 +68,8 @@ func (r *Result) Bytes() int64 {
 	switch {
 	case r.Status.Finding != nil:
 		return r.Status.Finding.Bytes
+	case r.Status.Report != nil:
+		return r.Status.Report.Bytes
 	case r.Status.Outcome != nil && len(r.Status.Outcome.Arrived) > 0:
 		return r.Status.Outcome.Arrived[len(r.Status.Outcome.Arrived)-1].Bytes
 	}

@@ -23,6 +23,8 @@ func Outcome(r *fleet.Result) record.Outcome {
 			o.From, o.To = r.Host(first.From), unit.Count(len(r.Hosts)-1, "host")
 		case fleet.Rehearsal:
 			o.To = "nobody"
+		case fleet.Requests:
+			o.To = "a server of NFS"
 		}
 		if t := r.Rounds[len(r.Rounds)-1].Together; t != nil {
 			o.Goodput = unit.Rate(t.Goodput)

@@ -52,9 +52,9 @@ func (s *site) start(name string) {
 	server, err := peer.NewServer(peer.Config{
 		Jobs: true, Results: filepath.Join(s.dir, name),
 		Facts: func(context.Context) (*host.Facts, error) { return &host.Facts{Name: "hostname", Version: "1"}, nil },
-		Diagnose: func(context.Context, *peer.Client) (*job.Finding, error) {
-			return &job.Finding{Cause: "random-loss", Confidence: 0.9, Says: "it does"}, nil
-		},
+		Tasks: map[job.Kind]peer.Task{job.Diagnosis: func(ctx context.Context, doing *peer.Doing) (job.Status, error) {
+			return job.Status{Finding: &job.Finding{Cause: "random-loss", Confidence: 0.9, Says: "it does"}}, doing.Begin(ctx)
+		}},
 	})
 	if err != nil {
 		s.t.Fatal(err)
