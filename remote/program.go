@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // program is a file to send.
@@ -54,4 +55,33 @@ func readProgram(path string) (p *program, err error) {
 func (p *program) close() {
 	_ = p.packed.Close()
 	_ = os.Remove(p.packed.Name())
+}
+
+// counted says now and then how much of what is sent has gone, and how long the rest takes at the same rate.
+type counted struct {
+	from  io.Reader
+	size  int64 // bytes
+	every time.Duration
+	watch func(string)
+
+	sent        int64
+	began, told time.Time
+}
+
+// tellEvery is how often: who waits longer than that for anything wants to see that it goes on.
+const tellEvery = 2 * time.Second
+
+func (c *counted) Read(b []byte) (int, error) {
+	now := time.Now()
+	if c.began.IsZero() {
+		c.began, c.told = now, now
+	}
+	if now.Sub(c.told) >= c.every && c.sent > 0 {
+		c.told = now
+		left := time.Duration(float64(now.Sub(c.began)) * float64(c.size-c.sent) / float64(c.sent))
+		c.watch(fmt.Sprintf("%.1f of %.1f MB sent, about %v left", float64(c.sent)/1e6, float64(c.size)/1e6, left.Round(time.Second)))
+	}
+	n, err := c.from.Read(b)
+	c.sent += int64(n)
+	return n, err
 }

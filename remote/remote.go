@@ -252,7 +252,7 @@ func (r *Remote) send(ctx context.Context, file string, watch func(string)) erro
 	if _, err := r.shell.marked(ctx, "send", answerWithin); err != nil {
 		return err
 	}
-	if err := r.shell.pour(ctx, p.packed); err != nil {
+	if err := r.shell.pour(ctx, &counted{from: p.packed, size: p.size, every: tellEvery, watch: watch}); err != nil {
 		return err
 	}
 	sum, err := r.shell.marked(ctx, "sum", answerWithin)
