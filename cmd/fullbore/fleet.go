@@ -107,10 +107,12 @@ type fleetRunCmd struct {
 	recordFlags
 	patternFlags
 	Lab      string        `placeholder:"SCENARIO" help:"Run it on the hosts of a scenario with a network, in the lab on this machine."`
-	Verb     string        `default:"test" enum:"test,diagnose" placeholder:"VERB" help:"test, or diagnose: say what limits each way, no host in two diagnoses at a time; -t, -O and -P are not for that (${default})."`
+	Verb     string        `default:"test" enum:"test,diagnose" placeholder:"VERB" help:"test, or diagnose: say what limits each way, no host in two diagnoses at a time; -t, -O, -P, -l and -w are not for that (${default})."`
 	Time     time.Duration `short:"t" default:"5s" placeholder:"DURATION" help:"Measured time of each round (${default})."`
 	Omit     time.Duration `short:"O" default:"1s" placeholder:"DURATION" help:"Not measured at the beginning of each (${default})."`
 	Parallel int           `short:"P" default:"1" placeholder:"N" help:"TCP streams of each flow (${default})."`
+	Length   string        `short:"l" placeholder:"SIZE" help:"Bytes a write or read (128K)."`
+	Window   string        `short:"w" placeholder:"SIZE" help:"Socket buffers (SO_SNDBUF and SO_RCVBUF) at both ends; switches autotuning off."`
 	JSON     bool          `short:"J" name:"json" help:"Write one JSON document."`
 }
 
@@ -123,6 +125,9 @@ func (c *fleetRunCmd) Run(app *app) error {
 		return c.inLab(app, c.Lab, nil, nil)
 	}
 	spec := bulk.Spec{Direction: bulk.Forward, Streams: c.Parallel, Duration: c.Time, Omit: c.Omit}
+	if err := (&transferFlags{Length: c.Length, Window: c.Window}).sizes(&spec); err != nil {
+		return usageError("%w", err)
+	}
 	if err := (&job.Order{Schema: job.Schema, Kind: job.Transfer, To: "host", Place: job.Place{ID: "-", Cookie: "-"}, Spec: spec}).Check(); err != nil {
 		return usageError("%w", err)
 	}
