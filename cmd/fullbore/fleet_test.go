@@ -113,8 +113,8 @@ network:
 			"--flows: stat /no/such: no such file":               {"--pattern", "list", "--flows", "/no/such", "--lab", "mesh-8"},
 			"did you mean pairs?":                                {"--pattern", "pair", "--lab", "mesh-8"},
 			"it has two hosts and a path; gigaswift-five":        {"--lab", "clean-lan"},
-			"--window: ":                                         {"-w", "48 pounds", "--hosts", "x"},
-			"no such file or directory":                          {"--hosts", filepath.Join(t.TempDir(), "nothing")},
+			"--window: ":                {"-w", "48 pounds", "--hosts", "x"},
+			"no such file or directory": {"--hosts", filepath.Join(t.TempDir(), "nothing")},
 		} {
 			if _, stderr, code := fullbore(t, append([]string{"fleet", "run"}, args...)...); code != exitUsage || !strings.Contains(stderr, want) {
 				t.Errorf("%v: exit code %d: %s", args, code, stderr)
