@@ -81,6 +81,7 @@ const Schema = "fullbore/fleet/1"
 type Result struct {
 	Schema  string      `json:"schema"`
 	Pattern string      `json:"pattern"`
+	Kind    job.Kind    `json:"kind,omitempty"` // absent: transfers
 	Hosts   []string    `json:"hosts"`
 	Streams int         `json:"streams"` // of each flow
 	Seconds float64     `json:"seconds"` // of each round, measured
@@ -207,6 +208,9 @@ func Run(ctx context.Context, members []Member, e Experiment, watch Watcher) (*R
 	r := &runner{members: members, Experiment: e, watch: watch, result: &Result{Schema: Schema, Pattern: e.name(), Streams: e.Spec.Streams, Seconds: e.Spec.Duration.Seconds()}}
 	r.Lead, r.ID = cmp.Or(e.Lead, usualLead), cmp.Or(e.ID, uuid.NewString())
 	r.result.LeftOut = e.LeftOut
+	if e.Kind != job.Transfer {
+		r.result.Kind = e.Kind
+	}
 	for _, m := range members {
 		r.result.Hosts = append(r.result.Hosts, m.Name)
 	}

@@ -69,6 +69,13 @@ func TestFleet(t *testing.T) {
 	diagnosed.Causes[5] = fleet.Cause{Flow: diagnosed.Causes[5].Flow, Error: "node2 went away"}
 	golden.Check(t, "fleet-diagnosed.txt", fleetText(diagnosed))
 
+	tuned := &fleet.Result{
+		Pattern: "incast", Kind: job.Tuning, Hosts: []string{"node1", "node2", "store"},
+		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 2, Goodput: 930e6}}}, {Flows: []fleet.Flow{{From: 1, To: 2, Error: "store gives no leave to be tuned"}}}},
+		Reports: []fleet.Report{{Flow: pattern.Flow{From: 0, To: 2}, Report: &job.Report{Goodput: 930e6, Says: []string{"930 Mb/s instead of 29.8 Mb/s\x1b[2J", "store: net.ipv4.tcp_rmem is 4096 131072 33554432 instead of 4096 65536 262144"}}}},
+	}
+	golden.Check(t, "fleet-tuned.txt", fleetText(tuned))
+
 	mesh.Sick = &sick.Found{}
 	if text := fleetText(mesh); !strings.Contains(text, "none: no host and no link") {
 		t.Errorf("a sound mesh:\n%s", text)

@@ -3,11 +3,12 @@ package regular
 import (
 	"github.com/fullbore/fullbore/fleet"
 	"github.com/fullbore/fullbore/record"
+	"github.com/fullbore/fullbore/stat"
 	"github.com/fullbore/fullbore/unit"
 )
 
 // Outcome is what the record lists of an experiment: between whom, and what they came to together or,
-// where each sent to each, what is usual.
+// where each sent to each or ways were dealt with one by one, what is usual.
 func Outcome(r *fleet.Result) record.Outcome {
 	if r == nil {
 		return record.Outcome{}
@@ -29,6 +30,13 @@ func Outcome(r *fleet.Result) record.Outcome {
 		if t := r.Rounds[len(r.Rounds)-1].Together; t != nil {
 			o.Goodput = unit.Rate(t.Goodput)
 		}
+	}
+	if len(r.Reports) > 0 && o.Goodput == 0 {
+		var each []float64
+		for _, t := range r.Reports {
+			each = append(each, t.Goodput)
+		}
+		o.Goodput = unit.Rate(stat.Median(each))
 	}
 	if r.Mesh != nil {
 		o.Goodput = unit.Rate(r.Mesh.Goodput.Usual())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fullbore/fullbore/figure"
 	"github.com/fullbore/fullbore/fleet"
+	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/report"
@@ -19,6 +20,15 @@ func (s *summary) fleet(r *fleet.Result, shifts []record.Shift, l limits, clean 
 	if r.Pattern == fleet.Rehearsal {
 		s.Headline = "a rehearsal, without traffic"
 	}
+	if n := len(r.Reports); n > 0 {
+		switch r.Kind {
+		case job.Tuning:
+			s.Headline = unit.Count(n, "way") + " tuned"
+		case job.Sweep:
+			s.Headline = "an experiment on " + unit.Count(n, "way")
+		}
+	}
+	label := ""
 	rows := report.FleetRows(r)
 	for i := range shifts {
 		rows = append(rows, report.FleetRow{Label: "moved", Text: shifts[i].String()})
@@ -44,7 +54,10 @@ func (s *summary) fleet(r *fleet.Result, shifts []record.Shift, l limits, clean 
 			s.Left++
 			continue
 		}
-		s.fact(row.Label, clean(row.Text))
+		if row.Label != "" { // else it goes on
+			label = row.Label
+		}
+		s.fact(label, clean(row.Text))
 	}
 }
 
@@ -57,6 +70,14 @@ func (g *gallery) fleet(r *fleet.Result) {
 			Names: r.Hosts, Values: r.Mesh.Goodput, Marked: func(from, to int) bool { return suspect(r, from, to) },
 		}
 		g.add(grid.Draw())
+		return
+	}
+	if len(r.Reports) > 0 { // way by way: one figure of all
+		var all fleet.Round
+		for i := range r.Rounds {
+			all.Flows = append(all.Flows, r.Rounds[i].Flows...)
+		}
+		g.rows(shares(r, &all))
 		return
 	}
 	for i := range r.Rounds {
