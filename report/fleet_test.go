@@ -71,7 +71,7 @@ func TestFleet(t *testing.T) {
 
 	tuned := &fleet.Result{
 		Pattern: "incast", Kind: job.Tuning, Hosts: []string{"node1", "node2", "store"},
-		Rounds: []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 2, Goodput: 930e6}}}, {Flows: []fleet.Flow{{From: 1, To: 2, Error: "store gives no leave to be tuned"}}}},
+		Rounds:  []fleet.Round{{Flows: []fleet.Flow{{From: 0, To: 2, Goodput: 930e6}}}, {Flows: []fleet.Flow{{From: 1, To: 2, Error: "store gives no leave to be tuned"}}}},
 		Reports: []fleet.Report{{Flow: pattern.Flow{From: 0, To: 2}, Report: &job.Report{Goodput: 930e6, Says: []string{"930 Mb/s instead of 29.8 Mb/s\x1b[2J", "store: net.ipv4.tcp_rmem is 4096 131072 33554432 instead of 4096 65536 262144"}}}},
 	}
 	golden.Check(t, "fleet-tuned.txt", fleetText(tuned))
