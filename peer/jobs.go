@@ -232,6 +232,9 @@ func (j *ownJob) ready(ctx context.Context) (clock.Instant, error) {
 	}
 }
 
+// rehearsed is how long a rehearsal says nothing after its start: answers of the first hosts would be in the way of those that start a little later.
+const rehearsed = 200 * time.Millisecond
+
 // rehearse starts, and sends nothing.
 func (j *ownJob) rehearse(ctx context.Context) (*job.Outcome, error) {
 	at, err := j.ready(ctx)
@@ -241,6 +244,11 @@ func (j *ownJob) rehearse(ctx context.Context) (*job.Outcome, error) {
 	woke, err := clock.Until(ctx, at)
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case <-time.After(rehearsed):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 	return &job.Outcome{Began: woke, Retransmits: -1, Arrived: []job.Point{}}, nil
 }
