@@ -65,11 +65,20 @@ func (d document) reseed(run int) {
 	}
 }
 
-// write puts the scenario into a file of its own in dir.
-func (d document) write(dir, name string) (file string, err error) {
+// text is the scenario's file: keys are in order, so that the same scenario has the same text.
+func (d document) text() ([]byte, error) {
 	data, err := yaml.Marshal(map[string]any(d))
 	if err != nil {
-		return "", fmt.Errorf("write scenario: %w", err)
+		return nil, fmt.Errorf("write scenario: %w", err)
+	}
+	return data, nil
+}
+
+// write puts the scenario into a file of its own in dir.
+func (d document) write(dir, name string) (file string, err error) {
+	data, err := d.text()
+	if err != nil {
+		return "", err
 	}
 	file = filepath.Join(dir, name+".yaml")
 	if err := os.WriteFile(file, data, 0o600); err != nil {

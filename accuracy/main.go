@@ -32,6 +32,11 @@ type options struct {
 	record   string
 	replay   string
 	gain     bool
+	drawn    uint64 // seed of drawn paths; 0: the suite
+	first    int    // number of the first of them
+	count    int
+	truth    string
+	label    bool
 	twins    int
 	again    bool
 	jobs     int
@@ -59,11 +64,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := os.Setenv(record.Variable, record.Nowhere); err != nil { // these are no runs of this user's
 		return err
 	}
-	all, err := o.pick()
-	if err != nil {
+	progress := &progress{out: stderr}
+	var all []entry
+	if o.drawn != 0 {
+		if all, err = o.drawnEntries(ctx, stdout, stderr); err != nil || o.label {
+			return err
+		}
+	} else if all, err = o.pick(); err != nil {
 		return err
 	}
-	progress := &progress{out: stderr}
 	if o.twins > 0 {
 		return o.reportTwins(ctx, all, stdout, progress)
 	}
@@ -99,6 +108,11 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.record, "record", "", "directory to keep the evidence in, for -replay")
 	flags.StringVar(&o.replay, "replay", "", "directory of recorded evidence: diagnose that again, without traffic")
 	flags.BoolVar(&o.gain, "gain", false, "also measure each faulty path with the fault taken away, and compare with the predicted gain")
+	flags.Uint64Var(&o.drawn, "drawn", 0, "paths that are drawn with this seed, instead of the suite")
+	flags.IntVar(&o.first, "first", 0, "with -drawn: number of the first path")
+	flags.IntVar(&o.count, "count", 100, "with -drawn: how many paths")
+	flags.StringVar(&o.truth, "truth", "", "with -drawn: directory in which what limits each path is kept; what is not there is measured first, by healing each fault in turn")
+	flags.BoolVar(&o.label, "label", false, "with -drawn: measure what limits the paths, and diagnose nothing")
 	flags.IntVar(&o.twins, "twins", 0, "tune so many scenarios, of all causes alike, and their twins (fullbore lab twin), and compare; what -record DIR has of a former time is not done again")
 	flags.BoolVar(&o.again, "again", false, "with -twins: tune each scenario a second time as well, to see what chance alone does")
 	flags.IntVar(&o.jobs, "jobs", 1, "scenarios of up to 50 Mb/s that run at the same time; faster ones always run alone")
@@ -120,6 +134,12 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-seeds and -healthy-seeds: use 0 to 100 runs")
 	case o.jobs < 1 || o.jobs > 16:
 		return o, fmt.Errorf("-jobs %d: use 1 to 16", o.jobs)
+	case o.drawn == 0 && (o.truth != "" || o.label || o.first != 0):
+		return o, errors.New("-first, -truth and -label are for -drawn SEED")
+	case o.drawn != 0 && (o.truth == "" || o.suite != "" || o.twins > 0 || o.gain):
+		return o, errors.New("-drawn needs -truth DIR, and goes without -suite, -twins and -gain")
+	case o.first < 0 || o.count < 1 || o.count > 100_000:
+		return o, errors.New("-first: use 0 or more; -count: use 1 to 100,000 paths")
 	case o.twins < 0 || o.again && o.twins == 0:
 		return o, errors.New("-twins: use 1 or more, and -again only with it")
 	case o.twins > 0 && (o.replay != "" || o.gain):

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ type outcome struct {
 	Half       string        `json:"half"`
 	Run        int           `json:"run"` // from 0; each has seeds of its own
 	Expect     string        `json:"expect"`
+	Also       []string      `json:"expect_also,omitempty"` // causes that limit as much
 	RTT        time.Duration `json:"rtt_ns"`
 	Cause      string        `json:"cause,omitempty"` // of the verdict; "" if there is none
 	Confidence float64       `json:"confidence"`
@@ -29,7 +31,7 @@ type outcome struct {
 }
 
 func newOutcome(e *entry, run int) outcome {
-	return outcome{Scenario: e.Name, Half: e.half, Run: run, Expect: fold(e.Expect.Cause), RTT: e.Path.RTT()}
+	return outcome{Scenario: e.Name, Half: e.half, Run: run, Expect: fold(e.Expect.Cause), Also: e.also, RTT: e.Path.RTT()}
 }
 
 // judged fills in the verdict.
@@ -37,7 +39,7 @@ func (o *outcome) judged(d *diagnose.Diagnosis, goodput unit.Rate) {
 	o.Cause, o.Confidence, o.Predicted, o.Goodput = fold(d.Verdict.Cause), d.Verdict.Confidence, d.Verdict.Gain, goodput
 }
 
-func (o *outcome) right() bool   { return o.Cause == o.Expect }
+func (o *outcome) right() bool   { return o.Cause == o.Expect || slices.Contains(o.Also, o.Cause) }
 func (o *outcome) unknown() bool { return o.Cause == diagnose.Unknown || o.Cause == "" }
 
 // said is one word about the verdict.

@@ -26,6 +26,7 @@ const (
 type entry struct {
 	*lab.Scenario
 	half     string
+	also     []string // of a drawn path: causes that gain as much as the one that is expected
 	document document // as it is in its file
 }
 

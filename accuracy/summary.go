@@ -10,7 +10,7 @@ import (
 // summary is everything that is reported.
 type summary struct {
 	Schema   string    `json:"schema"` // "fullbore/accuracy/1"
-	Halves   []result  `json:"halves"` // tuning, held-out, those that were run
+	Halves   []result  `json:"halves"` // tuning, held-out or drawn, those that were run
 	Outcomes []outcome `json:"outcomes"`
 }
 
@@ -44,7 +44,7 @@ type gains struct {
 
 func summarise(outcomes []outcome) summary {
 	s := summary{Schema: "fullbore/accuracy/1", Outcomes: outcomes}
-	for _, half := range []string{tuning, heldOut} {
+	for _, half := range []string{tuning, heldOut, drawnPaths} {
 		var own []outcome
 		for _, o := range outcomes {
 			if o.Half == half {

@@ -2,6 +2,7 @@ package nfs_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,7 +200,10 @@ func TestIntegrationStockClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = server.Serve(t.Context(), l) }()
+	ctx, stop := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(ctx, l) })
+	t.Cleanup(func() { stop(); serving.Wait() }) // it logs to this test
 	port := l.Addr().(*net.TCPAddr).Port
 	at := func(file string) string {
 		return fmt.Sprintf("nfs://127.0.0.1%s%s?version=3&nfsport=%d&mountport=%d", synthetic.Root, file, port, port)
