@@ -9,7 +9,6 @@ import (
 
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/lab"
-	"github.com/fullbore/fullbore/unit"
 )
 
 // drawn is a path that chance made, of which nobody knows what limits it until that was measured (see truth).
@@ -190,6 +189,3 @@ func triple(usual int, most int64) string {
 }
 
 func round3(x float64) float64 { return math.Round(1000*x) / 1000 }
-
-// payload is what the path carries at most.
-func (d *drawn) payload() unit.Rate { return d.Path.Goodput(&d.Path.AToB) }

@@ -45,14 +45,13 @@ func main() {
 func newLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
 type serveCmd struct {
-	Bind             string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port             uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
-	AnyPort          bool   `hidden:"" help:"Take another port where this one is taken."`
-	AllowChanges     bool   `help:"Let clients with the token change this host's tunables. What they do not confirm is put back."`
-	AllowLinkChanges bool   `help:"As --allow-changes, with interfaces, routes and mounts too."`
-	AllowJobs        bool   `help:"Let clients with the token have this host send to other far ends ('fullbore fleet run')."`
-	Ephemeral        bool   `help:"Make a new token for this run instead of keeping one."`
-	JSON             bool   `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON."`
+	Bind    string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port    uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
+	AnyPort bool   `hidden:"" help:"Take another port where this one is taken."`
+	task.Leave
+	AllowJobs bool `help:"Let clients with the token have this host send to other far ends ('fullbore fleet run')."`
+	Ephemeral bool `help:"Make a new token for this run instead of keeping one."`
+	JSON      bool `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON."`
 }
 
 func (c *serveCmd) Run(ctx context.Context) error {
@@ -62,15 +61,9 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		return err
 	}
 	config := peer.Config{Identity: identity, Log: log, Jobs: c.AllowJobs}
-	var own task.Host
-	if c.AllowChanges || c.AllowLinkChanges {
-		changes, err := task.Changes(ctx, log)
-		if err != nil {
-			return err
-		}
-		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
+	if err := c.Allow(ctx, &config); err != nil {
+		return err
 	}
-	config.Tasks = own.All()
 	server, err := peer.NewServer(config)
 	if err != nil {
 		return err
@@ -102,7 +95,7 @@ func (c *agentCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Command.Run(ctx, os.Stdout, log, identity, task.Host.All)
+	return c.Command.Run(ctx, os.Stdout, log, identity)
 }
 
 // watchdogCmd is started by change, as the verb of fullbore is.

@@ -13,7 +13,6 @@ import (
 	"github.com/fullbore/fullbore/fleet/hub"
 	"github.com/fullbore/fullbore/fleet/regular"
 	"github.com/fullbore/fullbore/fleet/schedule"
-	"github.com/fullbore/fullbore/fleet/task"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/record"
 	"github.com/fullbore/fullbore/statedir"
@@ -153,5 +152,5 @@ func (c *agentCmd) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	return c.Command.Run(app.ctx, app.stdout, log, identity, task.Host.All)
+	return c.Command.Run(app.ctx, app.stdout, log, identity)
 }

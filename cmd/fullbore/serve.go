@@ -14,18 +14,17 @@ import (
 )
 
 type serveCmd struct {
-	Bind             string   `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
-	Port             uint16   `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
-	AllowChanges     bool     `help:"Let clients with the token change this host's tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
-	AllowLinkChanges bool     `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
-	AllowJobs        bool     `help:"Let clients with the token have this host send to other far ends, started together with other hosts ('fullbore fleet run')."`
-	Ephemeral        bool     `help:"Make a new token for this run instead of keeping one."`
-	JSON             bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
-	Metrics          string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
-	Page             bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too; those that change this host's tunables with --allow-changes only (docs/page.md)."`
-	PageName         []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
-	AnyPort          bool     `hidden:"" help:"Take another port where this one is taken."`
-	OpenAPI          bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
+	Bind string `short:"B" placeholder:"ADDRESS" help:"Listen on this address only (default: all of the host's)."`
+	Port uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port (5201); 0 takes a free one."`
+	task.Leave
+	AllowJobs bool     `help:"Let clients with the token have this host send to other far ends, started together with other hosts ('fullbore fleet run')."`
+	Ephemeral bool     `help:"Make a new token for this run instead of keeping one."`
+	JSON      bool     `short:"J" name:"json" help:"Print where it listens and its token as one line of JSON, and give iperf3 clients that ask for the server's output JSON too."`
+	Metrics   string   `placeholder:"FOLDER" help:"Give Prometheus this host's metrics at https://ADDRESS:PORT/metrics, over TLS only: the last run of each path, running flows, pending changes, tests. FOLDER gets the two files that its scrape_config names (docs/prometheus.md); who has them can read metrics and nothing else."`
+	Page      bool     `help:"Show the page of this host's runs to browsers, at https://ADDRESS:PORT/: with the secret that is printed, or the token. Who may see it may start runs too; those that change this host's tunables with --allow-changes only (docs/page.md)."`
+	PageName  []string `name:"page-name" placeholder:"HOST" help:"A name by which browsers call this host, besides its own and its addresses; can be given again."`
+	AnyPort   bool     `hidden:"" help:"Take another port where this one is taken."`
+	OpenAPI   bool     `name:"openapi" help:"Print the OpenAPI document of the control API, and exit."`
 
 	MaxTime    time.Duration `default:"10m" placeholder:"DURATION" help:"Longest test (${default}). This and the next two are for clients without the token."`
 	MaxStreams int           `default:"128" placeholder:"N" help:"Most streams of a test in one direction (${default})."`
@@ -64,15 +63,9 @@ func (c *serveCmd) Run(app *app) error {
 	if config.IPerf3, err = c.IPerf3.config(c.JSON); err != nil {
 		return err
 	}
-	var own task.Host
-	if c.changes() {
-		changes, err := task.Changes(app.ctx, log)
-		if err != nil {
-			return err
-		}
-		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
+	if err := c.Allow(app.ctx, &config); err != nil {
+		return err
 	}
-	config.Tasks = own.All()
 	var shown *servedPage
 	if c.Page {
 		if shown, err = c.page(app, identity); err != nil {
@@ -119,17 +112,14 @@ func (c *serveCmd) Run(app *app) error {
 	return server.Serve(app.ctx, listener, packets)
 }
 
-// changes says whether clients with the token may change tunables.
-func (c *serveCmd) changes() bool { return c.AllowChanges || c.AllowLinkChanges }
-
 func (c *serveCmd) announce(app *app, at net.Addr, token, page string, files *nfsServed) error {
 	if c.JSON {
 		return json.NewEncoder(app.stdout).Encode(serveDocument{
-			Listening: peer.Listening{Schema: peer.ListeningSchema, Listen: at.String(), Token: token, Changes: c.changes()}, Metrics: c.metricsURL(at), Page: page, NFS: files,
+			Listening: peer.Listening{Schema: peer.ListeningSchema, Listen: at.String(), Token: token, Changes: c.Changes()}, Metrics: c.metricsURL(at), Page: page, NFS: files,
 		})
 	}
 	may := "reads this host's facts and lifts limits; --allow-changes lets it change tunables too"
-	if c.changes() {
+	if c.Changes() {
 		may = "reads this host's facts and changes its tunables: give it only to who may do that"
 	}
 	who := "Anyone may measure, also with iperf3 or an ndt7 client."
@@ -143,7 +133,7 @@ func (c *serveCmd) announce(app *app, at net.Addr, token, page string, files *nf
 	_, err := fmt.Fprintf(app.stdout, "Listening on %s (TCP and UDP). %s\nToken: %s\n  %s.\n%s", at, who, token, may, where)
 	if err == nil && page != "" {
 		runs := "runs from here that leave this host's tunables alone"
-		if c.changes() {
+		if c.Changes() {
 			runs = "runs from here, which may change this host's tunables"
 		}
 		_, err = fmt.Fprintf(app.stdout, "Page: %s\n  works once, and lets a browser start %s; so does the token.\n", page, runs)

@@ -31,7 +31,7 @@ func (c *serveCmd) page(app *app, identity *peer.Identity) (*servedPage, error) 
 		_, _ = fmt.Fprintf(app.stdout, "Page: %s\n", s.address(secret))
 	}}
 	var err error
-	if s.pages, err = startPages(app, options, !c.changes()); err != nil {
+	if s.pages, err = startPages(app, options, !c.Changes()); err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})

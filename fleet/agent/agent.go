@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fullbore/fullbore/fleet/bus"
-	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/task"
 	"github.com/fullbore/fullbore/hostport"
 	"github.com/fullbore/fullbore/peer"
@@ -39,9 +38,7 @@ type Command struct {
 	Bind    string `short:"B" placeholder:"ADDRESS" help:"Take transfers on this address only (default: all of the host's)."`
 	Port    uint16 `short:"p" default:"5201" placeholder:"PORT" help:"TCP and UDP port of transfers (5201); 0 takes a free one."`
 	JSON    bool   `short:"J" name:"json" help:"Print what this agent is, once it is connected, as one line of JSON."`
-
-	AllowChanges     bool `help:"Give leave to tune this host: who runs experiments, and hosts that they name, may change its tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
-	AllowLinkChanges bool `help:"As --allow-changes, with interfaces, routes and mounts too."`
+	task.Leave
 }
 
 // What an agent's folder has, besides its key.
@@ -50,9 +47,8 @@ const (
 	keptResults = "results" // that no hub has fetched yet
 )
 
-// Run dials in, and answers until the context ends. It is a far end too, of an identity; tasks are what it
-// does beside transfers. Errors that are [ErrUsage] are of the command line.
-func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, identity *peer.Identity, tasks func(task.Host) map[job.Kind]peer.Task) error {
+// Run dials in, and answers until the context ends. It is a far end too, of an identity. Errors that are [ErrUsage] are of the command line.
+func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, identity *peer.Identity) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -79,15 +75,9 @@ func (c *Command) Run(ctx context.Context, stdout io.Writer, log *slog.Logger, i
 	}
 	login.Key = key
 	config := peer.Config{Identity: identity, Log: log, Jobs: true, Results: filepath.Join(dir, keptResults)}
-	var own task.Host
-	if c.AllowChanges || c.AllowLinkChanges {
-		changes, err := task.Changes(ctx, log)
-		if err != nil {
-			return err
-		}
-		config.Changes, config.Links, own.Changes = changes, c.AllowLinkChanges, changes
+	if err := c.Allow(ctx, &config); err != nil {
+		return err
 	}
-	config.Tasks = tasks(own)
 	server, err := peer.NewServer(config)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/fullbore/fullbore/bulk"
@@ -21,22 +20,35 @@ type Host struct {
 	Changes change.Host // sets its tunables; nil: it gave no leave for that
 }
 
-// All are the tasks of a host.
-func (h Host) All() map[job.Kind]peer.Task {
+// all are the tasks of a host.
+func (h Host) all() map[job.Kind]peer.Task {
 	return map[job.Kind]peer.Task{job.Diagnosis: h.Diagnose, job.Tuning: h.Tune, job.Sweep: h.Sweep, job.Requests: h.Requests}
 }
 
-// Changes are those that a host with its leave to be tuned has others make: what an earlier process left
-// behind is put back first.
-func Changes(ctx context.Context, log *slog.Logger) (*change.Manager, error) {
-	changes, err := change.NewManager(change.DefaultDir(), change.Kernel{})
-	if err != nil {
-		return nil, fmt.Errorf("allow changes: %w", err)
+// Leave is what a host that others have do something allows them, as flags of a command line.
+type Leave struct {
+	AllowChanges     bool `help:"Give leave to tune this host: who has the token, or runs experiments, may change its tunables. What they do not confirm is put back. Interfaces, routes and mounts stay out of it."`
+	AllowLinkChanges bool `help:"As --allow-changes, with interfaces, routes and mounts too: some changes take a link down for a moment, and a wrong one can cut this host off until it is put back."`
+}
+
+// Changes says whether its tunables may be changed.
+func (l *Leave) Changes() bool { return l.AllowChanges || l.AllowLinkChanges }
+
+// Allow has a far end do tasks, and lets it be changed where there is leave for that: what an earlier process left behind is put back first.
+func (l *Leave) Allow(ctx context.Context, config *peer.Config) error {
+	var own Host
+	if l.Changes() {
+		changes, err := change.NewManager(change.DefaultDir(), change.Kernel{})
+		if err != nil {
+			return fmt.Errorf("allow changes: %w", err)
+		}
+		if err := changes.Expire(ctx); err != nil {
+			config.Log.Warn("earlier changes may still be live: see fullbore status", "err", err)
+		}
+		config.Changes, config.Links, own.Changes = changes, l.AllowLinkChanges, changes
 	}
-	if err := changes.Expire(ctx); err != nil {
-		log.Warn("earlier changes may still be live: see fullbore status", "err", err)
-	}
-	return changes, nil
+	config.Tasks = own.all()
+	return nil
 }
 
 // diagnosing is how much test traffic a diagnosis may make, as long as what it costs at 150 ms of round trip: both hosts are
