@@ -30,7 +30,7 @@ func (h Host) Sweep(ctx context.Context, doing *peer.Doing) (s job.Status, err e
 		return s, err
 	}
 	watch := &sweeping{saying: saying{doing.Say}}
-	doc, err := sweep.Run(ctx, spec, hosts, forgetful{}, watch)
+	doc, err := sweep.Run(ctx, spec, hosts, &sweep.Memory{}, watch)
 	if doc == nil {
 		return s, err
 	}
@@ -41,12 +41,6 @@ func (h Host) Sweep(ctx context.Context, doing *peer.Doing) (s job.Status, err e
 	}
 	return s, err
 }
-
-// forgetful keeps nothing: who ordered a sweep begins anew when it failed.
-type forgetful struct{}
-
-func (forgetful) Kept() []sweep.Measured    { return nil }
-func (forgetful) Keep(sweep.Measured) error { return nil }
 
 // sweeping says how many transfers are left, and keeps why some failed, each reason once.
 type sweeping struct {
