@@ -15,37 +15,40 @@ import (
 
 	"github.com/fullbore/fullbore/change"
 	"github.com/fullbore/fullbore/fleet/agent"
+	"github.com/fullbore/fullbore/near"
 	"github.com/fullbore/fullbore/peer"
 	"github.com/fullbore/fullbore/web/task"
 )
 
 // cli is the command line: one field a verb, each in a file of its own.
 type cli struct {
-	Tune     tuneCmd      `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
-	Test     testCmd      `cmd:"" help:"Run a transfer and report goodput."`
-	Compare  compareCmd   `cmd:"" help:"Compare two variants of a transfer, run in turns."`
-	Diagnose diagnoseCmd  `cmd:"" help:"Say what limits this path, with evidence."`
-	Sweep    sweepCmd     `cmd:"" help:"Run an experiment: vary settings by a plan, and say which are enough."`
-	NFS      nfsCmd       `cmd:"" name:"nfs" help:"Measure a server of NFS: how many requests a second, and what limits them."`
-	Plan     planCmd      `cmd:"" help:"Show the changes that would help, without making them."`
-	Apply    applyCmd     `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
-	Confirm  confirmCmd   `cmd:"" help:"Keep an applied change set."`
-	Revert   revertCmd    `cmd:"" help:"Undo a change set."`
-	Status   statusCmd    `cmd:"" help:"Show change sets on this host, and drift."`
-	Facts    factsCmd     `cmd:"" help:"Show what is known of this host."`
-	Tunables tunablesCmd  `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
-	Watch    watchCmd     `cmd:"" help:"Show the running flows of this host, and what limits each."`
-	Fleet    fleetCmd     `cmd:"" help:"Measure between many hosts, started together."`
-	Hub      hubCmd       `cmd:"" help:"Be where agents of many hosts dial in, for hosts that cannot be called."`
-	Agent    agentCmd     `cmd:"" help:"Be one of many hosts: dial a hub, and measure when it is asked to."`
-	Lab      labCmd       `cmd:"" help:"Run commands on two hosts joined by an emulated path, or on many."`
-	Serve    serveCmd     `cmd:"" help:"Be the far end."`
-	Page     pageCmd      `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`
-	Report   reportCmd    `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
-	History  historyCmd   `cmd:"" help:"List the runs that were kept, and how a path went over time."`
-	Watchdog watchdogCmd  `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
-	SweepAt  sweepHostCmd `cmd:"" name:"sweep-host" hidden:"" help:"Measure for a sweep in the lab."`
-	Version  versionCmd   `cmd:"" help:"Print the version."`
+	Tune       tuneCmd       `cmd:"" help:"Measure, explain, change, verify, keep or put back: the main job."`
+	Test       testCmd       `cmd:"" help:"Run a transfer and report goodput."`
+	Compare    compareCmd    `cmd:"" help:"Compare two variants of a transfer, run in turns."`
+	Diagnose   diagnoseCmd   `cmd:"" help:"Say what limits this path, with evidence."`
+	Sweep      sweepCmd      `cmd:"" help:"Run an experiment: vary settings by a plan, and say which are enough."`
+	NFS        nfsCmd        `cmd:"" name:"nfs" help:"Measure a server of NFS: how many requests a second, and what limits them."`
+	Plan       planCmd       `cmd:"" help:"Show the changes that would help, without making them."`
+	Apply      applyCmd      `cmd:"" help:"Apply a plan to this host; it reverts by itself unless confirmed."`
+	Confirm    confirmCmd    `cmd:"" help:"Keep an applied change set."`
+	Revert     revertCmd     `cmd:"" help:"Undo a change set."`
+	Status     statusCmd     `cmd:"" help:"Show change sets on this host, and drift."`
+	Facts      factsCmd      `cmd:"" help:"Show what is known of this host."`
+	Tunables   tunablesCmd   `cmd:"" help:"List what can be tuned on a system, or show all that is known of it."`
+	Watch      watchCmd      `cmd:"" help:"Show the running flows of this host, and what limits each."`
+	Fleet      fleetCmd      `cmd:"" help:"Measure between many hosts, started together."`
+	Hub        hubCmd        `cmd:"" help:"Be where agents of many hosts dial in, for hosts that cannot be called."`
+	Agent      agentCmd      `cmd:"" help:"Be one of many hosts: dial a hub, and measure when it is asked to."`
+	Lab        labCmd        `cmd:"" help:"Run commands on two hosts joined by an emulated path, or on many."`
+	Serve      serveCmd      `cmd:"" help:"Be the far end."`
+	Page       pageCmd       `cmd:"" help:"Show runs, trends and what is running in a browser, and start runs there."`
+	Report     reportCmd     `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
+	History    historyCmd    `cmd:"" help:"List the runs that were kept, and how a path went over time."`
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete words of this program."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Watchdog   watchdogCmd   `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
+	SweepAt    sweepHostCmd  `cmd:"" name:"sweep-host" hidden:"" help:"Measure for a sweep in the lab."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 // app is what a verb needs of the world.
@@ -57,6 +60,7 @@ type app struct {
 	stderr io.Writer
 
 	remotes remotes
+	model   *kong.Application // of the command line
 }
 
 // Exit codes, the same for every verb (docs/json.md).
@@ -96,6 +100,14 @@ func misused(err error) error {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
 		if node := parse.Context.Selected(); node != nil {
 			hint = "see fullbore " + node.Path() + " --help"
+			// Of a verb that has a usual one within it, the parser knows no other.
+			if word, unexpected := strings.CutPrefix(err.Error(), "unexpected argument "); unexpected && node.Parent != nil && node.Parent.DefaultCmd == node {
+				var verbs []string
+				for _, verb := range node.Parent.Children {
+					verbs = append(verbs, verb.Name)
+				}
+				err = fmt.Errorf("%w%s", err, near.DidYouMean(word, verbs))
+			}
 		}
 	}
 	return &hinted{err: err, hint: hint, code: exitUsage}
@@ -135,7 +147,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return conclude(stderr, misused(err))
 	}
 	out := &checkedWriter{Writer: stdout}
-	command := &app{ctx: ctx, args: args, stdin: stdin, stdout: out, stderr: stderr}
+	command := &app{ctx: ctx, args: args, stdin: stdin, stdout: out, stderr: stderr, model: parser.Model}
 	err = parsed.Run(command)
 	command.remotes.end()
 	if err == nil && out.err != nil { // a report that nobody has is none
