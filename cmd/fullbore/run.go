@@ -45,6 +45,7 @@ type cli struct {
 	Report     reportCmd     `cmd:"" help:"Write a run, or a comparison of several, as one page to mail, or as text for a ticket."`
 	History    historyCmd    `cmd:"" help:"List the runs that were kept, and how a path went over time."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete words of this program."`
+	Manual     manualCmd     `cmd:"" hidden:"" help:"Write the manual pages."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Watchdog   watchdogCmd   `cmd:"" hidden:"" help:"Revert a change set that is not confirmed."`
 	SweepAt    sweepHostCmd  `cmd:"" name:"sweep-host" hidden:"" help:"Measure for a sweep in the lab."`
