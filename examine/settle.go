@@ -84,8 +84,19 @@ func outcome(t *diagnose.Trial, verdict diagnose.Finding) string {
 	return fmt.Sprintf("%s; now %s", came, Sure(&verdict))
 }
 
-// Sure names a cause, and how sure it is, if it is at all.
+// Unsure is the confidence below which a cause is said to be the most likely one, and not the one: people act on what is named.
+const Unsure = 0.6
+
+// Sure names a verdict's cause, and how sure it is.
 func Sure(f *diagnose.Finding) string {
+	if f.Cause != diagnose.Unknown && f.Confidence > 0 && f.Confidence < Unsure {
+		return fmt.Sprintf("unknown, most likely %s (%.0f %%)", f.Cause, 100*f.Confidence)
+	}
+	return Found(f)
+}
+
+// Found names the cause of a finding that need not be the verdict, and how sure it is, if it is at all.
+func Found(f *diagnose.Finding) string {
 	if f.Cause == diagnose.Unknown || f.Confidence <= 0 {
 		return f.Cause
 	}

@@ -3,10 +3,11 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 
+	"github.com/fullbore/fullbore/diagnose"
+	"github.com/fullbore/fullbore/examine"
 	"github.com/fullbore/fullbore/fleet/clock"
 	"github.com/fullbore/fullbore/fleet/job"
 	"github.com/fullbore/fullbore/fleet/pattern"
@@ -69,7 +70,7 @@ func (c *Cause) String() string {
 	if c.Finding == nil {
 		return cmp.Or(c.Error, "nothing was found")
 	}
-	return fmt.Sprintf("%s (%.0f %% sure): %s", c.Cause, 100*c.Confidence, c.Says)
+	return examine.Sure(&diagnose.Finding{Cause: c.Cause, Confidence: c.Confidence}) + ": " + c.Says
 }
 
 // suspicious are the flows to diagnose: each sick link, and of each sick host the flow in its worse

@@ -88,7 +88,7 @@ func (s *sheet) others(d *diagnose.Diagnosis) {
 		if n == 0 {
 			s.gap()
 		}
-		text := examine.Sure(&f)
+		text := examine.Found(&f)
 		if f.Gain > 1 && f.Predicted > 0 {
 			text += fmt.Sprintf(", %v without it", f.Predicted)
 		}

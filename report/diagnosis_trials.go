@@ -72,7 +72,11 @@ func fitting(expects []diagnose.Expectation, measured unit.Rate) string {
 func (s *sheet) untried(x *examine.Examination) {
 	if next := x.Untried(); next != nil {
 		s.gap()
-		s.row("not tried", next.Why)
+		label := "not tried"
+		if v := &x.Diagnosis.Verdict; v.Confidence < examine.Unsure {
+			label = "would tell"
+		}
+		s.row(label, next.Why)
 		s.row("", "This could change the verdict. A larger --budget allows it; --quick never does.")
 	}
 }

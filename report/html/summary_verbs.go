@@ -27,7 +27,7 @@ func (s *summary) diagnosis(d *diagnosis, l limits, clean func(string) string) {
 	}
 	for _, f := range d.Findings {
 		if f.Cause != d.Verdict.Cause && f.Confidence >= diagnose.Doubtful && len(s.Facts) < l.list {
-			s.fact("also", clean(examine.Sure(&f)+": "+f.Says))
+			s.fact("also", clean(examine.Found(&f)+": "+f.Says))
 		}
 	}
 	trials, left := first(d.Trials, l.list)
