@@ -156,11 +156,12 @@ type clocked struct {
 	Far
 	rates []unit.Rate
 	specs []bulk.Spec
+	setUp time.Duration // of each transfer
 }
 
 func (c *clocked) Transfer(ctx context.Context, spec bulk.Spec, _ func(bulk.Progress)) (*bulk.Result, error) {
 	c.specs = append(c.specs, spec)
-	time.Sleep(spec.Omit + spec.Duration)
+	time.Sleep(c.setUp + spec.Omit + spec.Duration)
 	rate := unit.Rate(0)
 	if len(c.rates) > 0 {
 		rate, c.rates = c.rates[0], c.rates[1:]
@@ -353,6 +354,22 @@ func TestLeaveOneOutUnpaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What came before a change that is needed stays where the budget does not cover a run without it: the later one alone
+// was never measured, and may be worth nothing.
+func TestUnpaidBelowNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := &clocked{rates: []unit.Rate{8}, setUp: 1500 * ms} // a twelfth without the later one: one run says enough
+		tuning := at(far, 4400*ms)
+		tuning.hooks.needs = func(*host.Facts, plan.Change, plan.Change) bool { return false }
+		best := tuning.candidate(config{set("b", "rmem", "2"), set("a", "wmem", "2")})
+		best.readings = candidateOf(100, 101).readings
+		kept, err := tuning.leaveOneOut(t.Context(), best)
+		if err != nil || !kept.config.same(best.config) || len(tuning.result.PutBack) > 0 || len(far.specs) != 1 {
+			t.Errorf("kept %+v after %d runs, put back %+v, %v", kept.config, len(far.specs), tuning.result.PutBack, err)
+		}
+	})
 }
 
 // The proof has as many pairs as the budget covers, with each run's set-up and the time

@@ -15,7 +15,8 @@ import (
 // leaveOneOut puts back every change that is not shown to be needed: one that does
 // nothing, or hurts, must not be kept for what others gain. The last one that was
 // added goes first: where the budget ends, what it was added to is left, which was
-// measured to be better than what came before.
+// measured to be better than what came before. Below one that is needed nothing is
+// put back unmeasured: that was measured with all that came before it.
 func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, error) {
 	if len(best.config) < 2 {
 		return best, nil
@@ -37,9 +38,13 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 		if err != nil {
 			return nil, err
 		}
-		if needed {
+		if needed == stat.Better {
 			t.effectOf(ch, fmt.Sprintf("%s with it, %s without", best.goodput(), without))
 			t.o.Watch.Result(fmt.Sprintf("needed: %s without it", without))
+			continue
+		}
+		if last := best.config[len(best.config)-1]; needed == stat.Undecided && last != ch {
+			t.o.Watch.Result("it stays: the budget does not cover runs without it, and what was added later was measured with it")
 			continue
 		}
 		effect := "not shown to be needed: the budget does not cover runs without it"
@@ -53,17 +58,17 @@ func (t *tuning) leaveOneOut(ctx context.Context, best *candidate) (*candidate, 
 	return best, nil
 }
 
-// needed says whether the best candidate is better than one with a change less, and
-// what that reached, at most or in the median. Where both are tenfold apart, one run
+// needed says whether the best candidate is better than one with a change less (undecided:
+// the budget does not cover the runs that would tell), and what that reached, at most or in the median. Where both are tenfold apart, one run
 // without the change says enough, and two where they are threefold apart; those may
 // have been measured before. Otherwise both are measured afresh: the runs for which
 // the best candidate was chosen favour it.
-func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allowance time.Duration) (needed bool, without unit.Rate, err error) {
+func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allowance time.Duration) (needed stat.Decision, without unit.Rate, err error) {
 	least := t.meter.Left() - allowance
 	afresh := &candidate{config: less.config, steady: less.steady, steadyAt: less.steadyAt}
 	for {
 		if farBelow(less, best) {
-			return true, unit.Rate(slices.Max(less.all())), nil
+			return stat.Better, unit.Rate(slices.Max(less.all())), nil
 		}
 		// Another run of it helps only where the first one is far enough off.
 		if n := len(less.all()); n > 1 || n == 1 && farApart(less, best) != stat.Better {
@@ -74,14 +79,14 @@ func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allow
 			spend = t.shortTiming(less, best)
 		}
 		if t.meter.Left()-t.meter.Cost(spend.omit, spend.measured) < least {
-			return false, less.goodput(), nil
+			return stat.Undecided, less.goodput(), nil
 		}
 		one := &candidate{config: less.config}
 		if err := t.measure(ctx, one, spend); err != nil {
 			if errors.Is(err, errTransfer) {
-				return true, 0, nil
+				return stat.Better, 0, nil
 			}
-			return false, 0, err
+			return stat.Undecided, 0, err
 		}
 		if best.steady {
 			less.short = append(less.short, one.goodputs()...)
@@ -93,10 +98,13 @@ func (t *tuning) needed(ctx context.Context, less, best, fresh *candidate, allow
 	before := len(afresh.readings)
 	d, failed, err := t.contest(ctx, afresh, fresh, t.meter.Left()-least, keeping)
 	if err != nil || failed != nil {
-		return false, 0, errors.Join(err, failed)
+		return stat.Undecided, 0, errors.Join(err, failed)
 	}
 	less.readings = append(less.readings, afresh.readings[before:]...)
-	return d == stat.Better, afresh.goodput(), nil
+	if d != stat.Better { // it was measured as often as the budget has it
+		d = stat.Same
+	}
+	return d, afresh.goodput(), nil
 }
 
 // all are the goodputs of all runs, including the short ones.
