@@ -85,8 +85,8 @@ func (p *sketch) faults() int {
 // bytes of the path in a time.
 func (p *sketch) bytes(in time.Duration) float64 { return p.rate / 8 * in.Seconds() }
 
-// path is one without a plant, but with what hurts nobody, mostly: a queue of any length, a slower way back, jitter less than what reorders,
-// marks instead of drops, duplicates.
+// path is one without a plant, but with what hurts nobody, mostly: a queue of any length, a slower way back, marks
+// instead of drops, duplicates.
 func (p *sketch) path(seed uint64, n int) document {
 	queue := p.between(float64(leastQueue*p.mtu), max(float64(2*leastQueue*p.mtu), p.bytes(mostQueue)))
 	there := map[string]any{"rate": bits(p.rate), "delay": p.delay(p.rtt / 2), "queue": bytesOf(queue), "seed": p.seed()}

@@ -42,7 +42,7 @@ func (d *drawn) cures() map[string]document {
 // allOfThem is the name of the path from which everything was taken that might limit it.
 const allOfThem = "all"
 
-// cure takes out of a drawn path what might limit it. It differs from [heal], which leaves what was planted with it on the way there on the way back.
+// cure takes out of a drawn path what might limit it. [heal] makes a way back as the way there is; with what else was drawn that would be another fault.
 func cure(d document, cause string) {
 	switch cause {
 	case diagnose.ReversePath:

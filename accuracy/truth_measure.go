@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fullbore/fullbore/bulk"
 	"github.com/fullbore/fullbore/diagnose"
 	"github.com/fullbore/fullbore/lab"
@@ -88,42 +90,34 @@ func (b *bench) truths(ctx context.Context, paths []*drawn, out io.Writer) error
 	var mu sync.Mutex
 	done := 0
 	each := func(paths []*drawn, workers int) error {
-		next := make(chan *drawn)
-		failed := make(chan error, workers)
-		var all sync.WaitGroup
-		for range workers {
-			all.Go(func() {
-				for d := range next {
-					t := b.experiment(ctx, d)
-					if ctx.Err() != nil {
-						continue
-					}
-					l := t.label()
-					mu.Lock()
-					done++
-					fmt.Fprintf(out, "%3d/%d %-16s planted %-40s is %-40s x %.3g %s\n", done, len(slow)+len(fast), d.Name, fmt.Sprint(t.Planted), l.String(), l.gain, t.Problem)
-					mu.Unlock()
-					if err := keepTruth(b.keep, d, t); err != nil {
-						failed <- err
-						return
-					}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(workers)
+		for _, d := range paths {
+			group.Go(func() error {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
 				}
+				t := b.experiment(ctx, d)
+				if ctx.Err() != nil { // it was cut short
+					return context.Cause(ctx)
+				}
+				if err := keepTruth(b.keep, d, t); err != nil {
+					return err
+				}
+				l := t.label()
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				fmt.Fprintf(out, "%3d/%d %-16s planted %-40s is %-40s x %.3g %s\n", done, len(slow)+len(fast), d.Name, fmt.Sprint(t.Planted), l.String(), l.gain, t.Problem)
+				return nil
 			})
 		}
-		defer all.Wait()
-		defer close(next)
-		for _, d := range paths {
-			select {
-			case next <- d:
-			case err := <-failed:
-				return err
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
+		return group.Wait()
 	}
-	return errors.Join(each(fast, 1), each(slow, b.jobs))
+	if err := each(fast, 1); err != nil {
+		return err
+	}
+	return each(slow, b.jobs)
 }
 
 func keepTruth(dir string, d *drawn, t *truth) error {
@@ -147,7 +141,7 @@ func (b *bench) experiment(ctx context.Context, d *drawn) *truth {
 	}
 	for run := range mostRuns {
 		if run >= fewestRuns {
-			if l := t.label(); l.known() || len(l.undecided) == 0 {
+			if l := t.label(); l.known() {
 				break
 			}
 		}
@@ -166,7 +160,7 @@ func (b *bench) experiment(ctx context.Context, d *drawn) *truth {
 	return t
 }
 
-// counts says whether a transfer is a reading, and notes why one is not. One that fails on the path's account is: nothing arrived.
+// counts says whether a transfer is a reading, and notes why one is not.
 func (b *bench) counts(t *truth, err error) bool {
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -137,8 +138,15 @@ func knownNames(verb *kong.Node) (list []complete.Candidate) {
 	return list
 }
 
-// recent are the runs that were kept last; none where that takes too long.
+// recent are the runs that were kept last; none where that takes too long, or none was kept yet: who only looks for a word makes no record.
 func (k *knownValues) recent(most int) []record.Header {
+	place, err := record.Place()
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(place); err != nil && !strings.Contains(place, "://") {
+		return nil
+	}
 	done := make(chan []record.Header, 1)
 	go func() { // a database may not answer at all
 		store, err := openRecord(k.app.ctx)

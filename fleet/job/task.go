@@ -12,7 +12,7 @@ import (
 type Task struct {
 	Budget     time.Duration `json:"budget_ns,omitempty" doc:"Of a tuning: test traffic, in time"`
 	Apply      string        `json:"apply,omitempty" enum:"none,live,persist" doc:"Of a tuning: what becomes of what helped"`
-	Streams    int           `json:"streams,omitempty" minimum:"1" maximum:"128" doc:"Of a tuning: TCP connections"`
+	Streams    int           `json:"streams,omitempty" minimum:"1" maximum:"256" doc:"Of a tuning: TCP connections"`
 	Experiment string        `json:"experiment,omitempty" maxLength:"16384" doc:"Of a sweep: the text of its file"`
 	NFS        *NFS          `json:"nfs,omitempty"`
 }
