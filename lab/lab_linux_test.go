@@ -171,6 +171,7 @@ func TestIntegrationCommand(t *testing.T) {
 // TestIntegrationOutputOfDaemon: what a command leaves behind may hold its
 // output open, yet Wait returns.
 func TestIntegrationOutputOfDaemon(t *testing.T) {
+	t.Parallel()
 	if got := output(t, start(t, parse(t)).Host("a"), "echo first; sleep 1000 &"); got != "first" {
 		t.Errorf("got %q", got)
 	}

@@ -437,6 +437,7 @@ traffic: [{from: a, to: b, flows: 1}]`))
 // TestIntegrationUnprivileged runs other tests as a user without privileges, who
 // may open a TUN device; and shows what one is told who may not.
 func TestIntegrationUnprivileged(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("not root: all tests of this run are unprivileged")
 	}

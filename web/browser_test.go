@@ -62,6 +62,13 @@ func (b *browser) open(t *testing.T, address string, width int64) {
 	}
 }
 
+func (b *browser) resize(t *testing.T, width int64) {
+	t.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)); err != nil {
+		t.Fatalf("resize to %d: %v", width, err)
+	}
+}
+
 // foreign are the addresses asked for that are not of a site.
 func (b *browser) foreign(site string) (all []string) {
 	b.mu.Lock()
@@ -174,13 +181,14 @@ func TestEveryoneCanUseIt(t *testing.T) {
 			if !in && !slices.Contains([]string{"runs", "enter", "new tune", "failed"}, name) {
 				continue // these look different to who may only read
 			}
+			b.open(t, p.site.URL+address, 1280)
+			evaluate[chromedp.Void](t, b, string(script))
 			for _, look := range []struct {
 				theme string
 				width int64
 			}{{"light", 1280}, {"dark", 390}} {
-				b.open(t, p.site.URL+address, look.width)
+				b.resize(t, look.width)
 				evaluate[any](t, b, fmt.Sprintf("document.documentElement.style.colorScheme = %q", look.theme))
-				evaluate[chromedp.Void](t, b, string(script))
 				for _, one := range evaluate[[]found](t, b, checked, chromedp.EvalAwaitPromise) {
 					t.Errorf("%s, %s, %d wide: %s (%s): %s\n%+v", name, look.theme, look.width, one.ID, one.Impact, one.Help, one.Nodes)
 				}

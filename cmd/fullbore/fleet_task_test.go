@@ -123,7 +123,7 @@ func TestFleetTaskRefuses(t *testing.T) {
 	}
 	var lines []string
 	for _, name := range []string{"node1", "node2"} {
-		far := farServes(t, "--allow-jobs")
+		far := farServes(t, nil, "--allow-jobs")
 		lines = append(lines, name+" "+far.Listen+" "+far.Token)
 	}
 	hosts := fileOf(t, "hosts", strings.Join(lines, "\n")+"\n")

@@ -16,7 +16,7 @@ import (
 // are reported.
 func TestNFSIsKept(t *testing.T) {
 	t.Parallel()
-	at := farServes(t, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB").NFS.target("127.0.0.1")
+	at := farServes(t, nil, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB").NFS.target("127.0.0.1")
 	place := filepath.Join(t.TempDir(), "record.db")
 	for _, args := range [][]string{
 		{"test", "-t", "0.2", "-O", "0", "--tag", "filer"},
@@ -75,7 +75,7 @@ func TestNFSIsKept(t *testing.T) {
 // that fails is kept with why.
 func TestNFSUntilSettled(t *testing.T) {
 	t.Parallel()
-	at := farServes(t, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB").NFS.target("127.0.0.1")
+	at := farServes(t, nil, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB").NFS.target("127.0.0.1")
 	place := filepath.Join(t.TempDir(), "record.db")
 	stdout, stderr, code := keeping(t, place, "nfs", "test", "-t", "0.02", "-O", "0", "--until-ci", "0.1%", at)
 	if code != exitBelow || !strings.Contains(stderr, "the rate is not known to within 0.1 % after 30 runs") || strings.Count(stdout, "\nrun ") != 30 || !strings.Contains(stdout, "not settled") {

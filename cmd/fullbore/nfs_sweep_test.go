@@ -16,7 +16,7 @@ import (
 // or what nobody is there to set, is refused.
 func TestNFSIsSwept(t *testing.T) {
 	t.Parallel()
-	at := farServes(t, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB", "--nfs-latency", "20ms").NFS.target("127.0.0.1")
+	at := farServes(t, nil, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB", "--nfs-latency", "20ms").NFS.target("127.0.0.1")
 	place, dir := filepath.Join(t.TempDir(), "record.db"), t.TempDir()
 	experiment := func(factors string) string {
 		name := filepath.Join(dir, strings.Map(func(r rune) rune {

@@ -71,7 +71,7 @@ func TestNFSLoad(t *testing.T) {
 // document, in both versions.
 func TestNFSTest(t *testing.T) {
 	t.Parallel()
-	served := farServes(t, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB", "--nfs-writes").NFS
+	served := farServes(t, nil, "--nfs", "--nfs-port", "0", "--nfs-file", "data=1GiB", "--nfs-writes").NFS
 	if served == nil || served.File != "data" {
 		t.Fatalf("it serves %+v", served)
 	}

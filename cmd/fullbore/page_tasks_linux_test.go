@@ -111,6 +111,7 @@ func TestIntegrationTaskInLab(t *testing.T) {
 
 // A tune that a page started shows its steps as they come; stopped, it says that all is as it was.
 func TestIntegrationTaskStopped(t *testing.T) {
+	t.Parallel()
 	tasks, hub, _ := startedFromPage(t)
 	x := startTask(t, tasks, task.Request{Verb: task.Tune, Scenario: "small-sender"})
 	await(t, "a step", func() bool { run, _ := hub.Run(x.Run); return len(run.Steps) > 1 && len(run.Points) > 0 })
@@ -128,12 +129,13 @@ func TestIntegrationTaskStopped(t *testing.T) {
 
 // A sweep that a page started and that was killed goes on where it was when the same is asked for again.
 func TestIntegrationTaskResumed(t *testing.T) {
+	t.Parallel()
 	tasks, hub, _ := startedFromPage(t)
 	sweeps := task.Request{Verb: task.Sweep, Experiment: "gigaswift-writes"}
 	x := startTask(t, tasks, sweeps)
 	transfers := func(x task.Task) int { run, _ := hub.Run(x.Run); return len(run.Transfers) }
 	await(t, "two transfers", func() bool { return transfers(x) >= 2 })
-	killTask(t)
+	killTask(t, sweeps.Experiment)
 	if x = endTask(t, tasks, x.ID); x.State != task.Failed || !strings.Contains(x.Says, "killed") {
 		t.Fatalf("%+v", x)
 	}
@@ -157,8 +159,8 @@ func TestIntegrationTaskResumed(t *testing.T) {
 	}
 }
 
-// killTask kills this process's child that sweeps.
-func killTask(t *testing.T) {
+// killTask kills this process's child that does an experiment.
+func killTask(t *testing.T, experiment string) {
 	t.Helper()
 	children, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -171,7 +173,7 @@ func killTask(t *testing.T) {
 		}
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		if fields := strings.Fields(rest); len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) || !strings.Contains(string(command), "\x00sweep\x00") {
+		if fields := strings.Fields(rest); len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) || !strings.Contains(string(command), "\x00"+experiment+"\x00") {
 			continue
 		}
 		var pid int

@@ -224,6 +224,7 @@ func TestPageRefusesWhatTheCommandLineWould(t *testing.T) {
 // is there at the end; a sweep that was stopped goes on where it was by the button of
 // its page, also of a page that was started later.
 func TestIntegrationPageInLab(t *testing.T) {
+	t.Parallel()
 	p := showPage(t, "page", "--json", "--bind", "127.0.0.1:0")
 	id := p.start(url.Values{"verb": {"test"}, "where": {"lab"}, "scenario": {"clean-lan"}, "seconds": {"1"}, "tags": {"from the page"}})
 	await(t, "the run", func() bool { return p.task(id).Run != "" })

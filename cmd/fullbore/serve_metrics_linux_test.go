@@ -28,23 +28,22 @@ func TestPrometheusScrapesServe(t *testing.T) {
 	if _, err := exec.LookPath("prometheus"); err != nil {
 		t.Skip("prometheus is not installed")
 	}
+	t.Parallel()
 	dir := t.TempDir()
-	t.Setenv("FULLBORE_STATE", filepath.Join(dir, "state"))
-	t.Setenv(record.Variable, filepath.Join(dir, "record.db"))
-	if _, says, code := fullbore(t, "history", "import", "../../metrics/testdata/runs.ndjson"); code != exitDone {
+	place, state := filepath.Join(dir, "record.db"), filepath.Join(dir, "state")
+	if _, says, code := keeping(t, place, "history", "import", "../../metrics/testdata/runs.ndjson"); code != exitDone {
 		t.Fatal(says)
 	}
-	pendingChange(t)
+	pendingChange(t, filepath.Join(state, "changes"))
 	movingFlow(t)
 	files := filepath.Join(dir, "prometheus")
-	address := farProcess(t, "--metrics", files)
-	if _, says, code := fullbore(t, "test", address, "-t", "1", "-b", "20M", "--tag", "real"); code != exitDone {
+	address := farServes(t, []string{"FULLBORE_STATE=" + state, record.Variable + "=" + place}, "--metrics", files).Listen
+	if _, says, code := keeping(t, place, "test", address, "-t", "1", "-b", "20M", "--tag", "real"); code != exitDone {
 		t.Fatal(says)
 	}
-	listed, _, _ := fullbore(t, "history", "--tag", "real", "--json")
-	var history historyDocument
-	if err := json.Unmarshal([]byte(listed), &history); err != nil || len(history.Runs) != 1 {
-		t.Fatalf("%v: %s", err, listed)
+	history := kept(t, place, "--tag", "real")
+	if len(history.Runs) != 1 {
+		t.Fatalf("%+v", history)
 	}
 	ran := history.Runs[0]
 	ask := startPrometheus(t, dir, files, address)
@@ -102,9 +101,9 @@ func TestPrometheusScrapesServe(t *testing.T) {
 }
 
 // pendingChange leaves a change set that nobody confirms, of no tunable.
-func pendingChange(t *testing.T) {
+func pendingChange(t *testing.T, dir string) {
 	t.Helper()
-	manager, err := change.NewManager(change.DefaultDir(), change.Kernel{})
+	manager, err := change.NewManager(dir, change.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ func sweptFile(t *testing.T, factors string) string {
 // An experiment in the lab says what is enough, is kept with all its transfers, and a
 // report shows it; one that was killed goes on where it was.
 func TestIntegrationSweep(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	place := filepath.Join(dir, "record.db")
 	file := sweptFile(t, "{buffers: [8KiB, 64KiB, 512KiB]}")
@@ -102,6 +103,7 @@ func TestIntegrationSweep(t *testing.T) {
 
 // Ctrl-C puts everything back; what was measured is kept, and said.
 func TestIntegrationSweepInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := sweptFile(t, "{near.net.ipv4.tcp_wmem: [present, 4096 16384 8388608]}")
 	c := command(t, filepath.Join(dir, "record.db"), "sweep", file, "--json")

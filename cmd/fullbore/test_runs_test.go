@@ -18,14 +18,14 @@ import (
 // farProcess starts a far end on a free port of the loopback interface, and gives where.
 func farProcess(t *testing.T, flags ...string) string {
 	t.Helper()
-	return farServes(t, flags...).Listen
+	return farServes(t, nil, flags...).Listen
 }
 
-// farServes gives all that it says of itself.
-func farServes(t *testing.T, flags ...string) *serveDocument {
+// farServes starts one with more in its environment, and gives all that it says of itself.
+func farServes(t *testing.T, env []string, flags ...string) *serveDocument {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), self(t), append([]string{"serve", "--json", "--ephemeral", "--bind", "127.0.0.1", "--port", "0"}, flags...)...)
-	command.Env = append(os.Environ(), asMain+"=1")
+	command.Env = append(append(os.Environ(), asMain+"=1"), env...)
 	var log bytes.Buffer
 	command.Stderr = &log
 	out, err := command.StdoutPipe()

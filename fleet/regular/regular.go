@@ -32,7 +32,8 @@ type Connected func(context.Context) (members []fleet.Member, letGo func(), err 
 
 // Times.
 const (
-	collectEvery = time.Minute     // what hosts still have on their disks
+	collectSoon  = 2 * time.Second // what hosts still have on their disks: those that come back, do so soon after a start
+	collectEvery = time.Minute     // the same, once nothing has happened for a while
 	tryAgain     = time.Minute     // an experiment that could not begin
 	endWithin    = 3 * time.Minute // of writing how one ended, while the record's server may be away
 )
@@ -68,7 +69,7 @@ func Run(ctx context.Context, c Config) error {
 		plan[i].due = plan[i].Due(last.Started, time.Now(), rand.Float64())
 		c.Log.Info("planned", "experiment", plan[i].Name, "next", plan[i].due.Format(time.DateTime))
 	}
-	for {
+	for pause := collectSoon; ; pause = min(2*pause, collectEvery) {
 		k.tidy(ctx)
 		next := &plan[0]
 		for i := range plan {
@@ -79,9 +80,10 @@ func Run(ctx context.Context, c Config) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(min(collectEvery, time.Until(next.due))):
+		case <-time.After(min(pause, time.Until(next.due))):
 		}
 		if now := time.Now(); !now.Before(next.due) {
+			pause = collectSoon
 			next.due = now.Add(min(tryAgain, next.Every))
 			if k.experiment(ctx, next.Experiment) && ctx.Err() == nil {
 				next.due = next.Due(now, time.Now(), rand.Float64())
