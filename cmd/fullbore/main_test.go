@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	// Those that run beside others wait more than they work: their paths are slow, and
 	// their transfers over loopback have a rate. -parallel is not to change that.
-	_ = flag.Set("test.parallel", "12")
+	_ = flag.Set("test.parallel", "8")
 	os.Exit(m.Run())
 }
 

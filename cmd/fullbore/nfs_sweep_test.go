@@ -25,7 +25,7 @@ func TestNFSIsSwept(t *testing.T) {
 			}
 			return '-'
 		}, factors)+".yaml")
-		if err := os.WriteFile(name, []byte("name: file-depth\nfactors: "+factors+"\nmeasure: {duration: 200ms}\nblocks: 2\n"), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte("name: file-depth\nfactors: "+factors+"\nmeasure: {duration: 500ms}\nblocks: 2\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return name
